@@ -1,0 +1,1 @@
+"""Learn directed acyclic graphs from data."""

@@ -1,0 +1,19 @@
+"""What psidag raises and warns with, so that callers can tell our complaints from anybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class InputError(ValueError):
+    """The input cannot be used as it is; the message names the culprit and the remedy."""
+
+
+class DataWarning(UserWarning):
+    """The data can be used, but the answer deserves less trust than usual; the message says why."""
+
+
+def listing(items: Sequence[object], limit: int = 5) -> str:
+    """Items as a short enumeration: ``'a', 'b', 'c' and 4 more``."""
+    shown = ", ".join(repr(item) for item in items[:limit])
+    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"

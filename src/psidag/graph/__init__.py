@@ -1,0 +1,1 @@
+"""The learned graph: the DAG with its names and order, prior knowledge, edge selection and metrics."""

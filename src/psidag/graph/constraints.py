@@ -1,0 +1,199 @@
+"""Prior knowledge: edges that must be there, edges that must not, and tiers that fix who comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from psidag.errors import InputError, listing
+from psidag.graph.order import CycleError, Order, find_cycle, order_mask, positions
+
+Vertex: TypeAlias = str | int
+Edge: TypeAlias = tuple[Vertex, Vertex]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What is known about the graph before looking at the data.
+
+    Parameters
+    ----------
+    required_edges, forbidden_edges : sequences of (source, target)
+        Edges that the learned graph has, and edges that it does not have, by column name or index.
+    tiers : sequence of sequences
+        Groups of variables from the earliest to the latest: no variable is caused, directly or through
+        others, by one of a later tier. Variables in no tier are free.
+
+    Examples
+    --------
+    >>> known = Constraints(required_edges=[("dose", "effect")], tiers=[["age", "sex"], ["dose"], ["effect"]])
+    >>> known.bind(["age", "sex", "dose", "effect"]).required.tolist()
+    [[2, 3]]
+    """
+
+    required_edges: Sequence[Edge] = ()
+    forbidden_edges: Sequence[Edge] = ()
+    tiers: Sequence[Sequence[Vertex]] = ()
+
+    def bind(self, names: Sequence[str]) -> BoundConstraints:
+        """The same knowledge in terms of column indices; contradictions are an error that names them."""
+        index = {name: k for k, name in enumerate(names)}
+
+        def lookup(vertex: Vertex, where: str) -> int:
+            if isinstance(vertex, str):
+                if vertex not in index:
+                    raise InputError(f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}")
+                return index[vertex]
+            k = int(vertex)
+            if not 0 <= k < len(names):
+                raise InputError(f"{where} names column {k}, but there are only columns 0..{len(names) - 1}")
+            return k
+
+        def pairs(edges: Sequence[Edge], where: str) -> NDArray[np.intp]:
+            found = {(lookup(i, where), lookup(j, where)) for i, j in edges}
+            loops = [names[i] for i, j in found if i == j]
+            if loops:
+                raise InputError(f"{where} has an edge from {loops[0]!r} to itself")
+            return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
+
+        tier = np.full(len(names), -1, dtype=np.intp)
+        for level, members in enumerate(self.tiers):
+            for vertex in members:
+                k = lookup(vertex, "tiers")
+                if tier[k] not in (-1, level):
+                    raise InputError(f"{names[k]!r} stands in tier {tier[k]} and in tier {level}")
+                tier[k] = level
+        bound = BoundConstraints(
+            names=tuple(names),
+            required=pairs(self.required_edges, "required_edges"),
+            forbidden=pairs(self.forbidden_edges, "forbidden_edges"),
+            tier=tier,
+        )
+        bound.check()
+        return bound
+
+
+@dataclass(frozen=True, eq=False)
+class BoundConstraints:
+    """Constraints tied to the columns of one table; what every stage, move and baseline takes.
+
+    An order *respects* them if required edges point forward in it and tiers ascend. Within such an order a
+    graph satisfies them if it has the required edges and none of the forbidden ones.
+    """
+
+    names: tuple[str, ...]
+    required: NDArray[np.intp]
+    forbidden: NDArray[np.intp]
+    tier: NDArray[np.intp] = field(repr=False)
+
+    @property
+    def d(self) -> int:
+        """How many columns there are."""
+        return len(self.names)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is known."""
+        return not (len(self.required) or len(self.forbidden) or self.has_tiers)
+
+    @property
+    def has_tiers(self) -> bool:
+        """Whether any column stands in a tier."""
+        return bool(np.any(self.tier >= 0))
+
+    def check(self) -> None:
+        """Raise if no DAG can satisfy all of it."""
+        both = {tuple(e) for e in self.required.tolist()} & {tuple(e) for e in self.forbidden.tolist()}
+        if both:
+            i, j = min(both)
+            raise InputError(f"the edge {self.names[i]!r} -> {self.names[j]!r} is both required and forbidden")
+        self.nearest_order(np.arange(self.d))
+
+    @cached_property
+    def required_matrix(self) -> sp.csr_array:
+        """Required edges as a sparse matrix of ones."""
+        return _pattern(self.required, self.d)
+
+    @cached_property
+    def forbidden_matrix(self) -> sp.csr_array:
+        """Forbidden edges as a sparse matrix of ones, without what tiers forbid."""
+        return _pattern(self.forbidden, self.d)
+
+    def allowed(self) -> NDArray[np.bool_]:
+        """``allowed[i, j]``: may i → j be an edge, whatever the order. The diagonal is never allowed."""
+        mask = ~np.eye(self.d, dtype=bool)
+        mask[self.forbidden[:, 0], self.forbidden[:, 1]] = False
+        mask[self.required[:, 1], self.required[:, 0]] = False
+        if self.has_tiers:
+            later = (self.tier[:, None] > self.tier[None, :]) & (self.tier[None, :] >= 0)
+            mask &= ~later
+        return mask
+
+    def allowed_within(self, order: Order) -> NDArray[np.bool_]:
+        """``allowed()`` restricted to edges that point forward in the order."""
+        return self.allowed() & order_mask(order)
+
+    def respects(self, order: Order) -> bool:
+        """Whether required edges point forward in the order and tiers ascend along it."""
+        place = positions(order)
+        tiers = self.tier[order]
+        return bool(
+            np.all(place[self.required[:, 0]] < place[self.required[:, 1]])
+            and np.all(np.diff(tiers[tiers >= 0]) >= 0)
+        )
+
+    def nearest_order(self, order: Order) -> Order:
+        """The order itself if it respects the constraints, else one that does and keeps its ranking where it can.
+
+        Kahn's algorithm on "must come before", taking the available vertex that stands first in the order.
+        """
+        if self.respects(order):
+            return order
+        before = self._precedence()
+        count = before.shape[0]
+        place = np.concatenate([positions(order), np.full(count - self.d, -1)])
+        waiting = np.bincount(before.indices, minlength=count)
+        heap = [(int(place[v]), int(v)) for v in np.flatnonzero(waiting == 0)]
+        heapify(heap)
+        result: list[int] = []
+        while heap:
+            v = heappop(heap)[1]
+            result.append(v)
+            for u in before.indices[before.indptr[v] : before.indptr[v + 1]]:
+                waiting[u] -= 1
+                if waiting[u] == 0:
+                    heappush(heap, (int(place[u]), int(u)))
+        if len(result) < count:
+            loop = find_cycle(before, np.setdiff1d(np.arange(count), result))
+            steps = " -> ".join(self.names[v] if v < self.d else "(tiers)" for v in loop)
+            raise CycleError(f"the constraints contradict each other: {steps}", loop)
+        return np.array([v for v in result if v < self.d], dtype=np.intp)
+
+    def _precedence(self) -> sp.csr_array:
+        """Who must come before whom; a milestone vertex between consecutive tiers keeps it sparse."""
+        levels = np.unique(self.tier[self.tier >= 0])
+        edges = [tuple(edge) for edge in self.required.tolist()]
+        for k, (early, late) in enumerate(zip(levels[:-1], levels[1:], strict=True)):
+            milestone = self.d + k
+            edges += [(int(v), milestone) for v in np.flatnonzero(self.tier == early)]
+            edges += [(milestone, int(v)) for v in np.flatnonzero(self.tier == late)]
+            if k:
+                edges.append((milestone - 1, milestone))
+        return _pattern(np.array(edges, dtype=np.intp).reshape(-1, 2), self.d + max(0, len(levels) - 1))
+
+
+def unconstrained(names: Sequence[str]) -> BoundConstraints:
+    """Constraints that say nothing."""
+    return Constraints().bind(names)
+
+
+def _pattern(pairs: NDArray[np.intp], size: int) -> sp.csr_array:
+    ones = np.ones(len(pairs), dtype=np.int8)
+    return sp.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(size, size))

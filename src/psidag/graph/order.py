@@ -1,0 +1,104 @@
+"""Vertex orders: from a graph to an order, and from an order to everything an order permits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from psidag.errors import InputError
+
+Order = NDArray[np.intp]
+
+
+class CycleError(InputError):
+    """A graph that had to be acyclic is not; ``cycle`` lists its vertices, the first one again at the end."""
+
+    def __init__(self, message: str, cycle: Sequence[int]) -> None:
+        super().__init__(message)
+        self.cycle = tuple(cycle)
+
+
+def check_order(order: ArrayLike, d: int) -> Order:
+    """The order as an index array, or an error that says why it is not a permutation of ``range(d)``."""
+    given = np.asarray(order)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != d:
+        raise InputError(
+            f"an order must be a one-dimensional sequence of the {d} column indices; "
+            f"got shape {given.shape} of {given.dtype}"
+        )
+    counts = np.bincount(given[(given >= 0) & (given < d)].astype(np.intp), minlength=d)
+    if np.any(counts != 1):
+        raise InputError(
+            f"the order is not a permutation of 0..{d - 1}: missing {np.flatnonzero(counts == 0)[:5].tolist()}, "
+            f"repeated {np.flatnonzero(counts > 1)[:5].tolist()}"
+        )
+    return given.astype(np.intp)
+
+
+def positions(order: Order) -> Order:
+    """The inverse permutation: ``positions(order)[v]`` is the place of vertex v in the order."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    return place
+
+
+def order_mask(order: Order) -> NDArray[np.bool_]:
+    """The full DAG of an order as a mask: ``mask[i, j]`` is true where i stands before j."""
+    place = positions(order)
+    return place[:, None] < place[None, :]
+
+
+def order_change(old: Order, new: Order) -> float:
+    """Spearman's footrule between two orders, scaled to [0, 1]: 0 for the same order, 1 for the reverse."""
+    d = len(old)
+    return float(np.abs(positions(old) - positions(new)).sum() / max(1, d * d // 2))
+
+
+def as_adjacency(graph: Any) -> sp.csr_array:
+    """A square sparse matrix with no stored zeros, from an array or any SciPy matrix; never the caller's own."""
+    matrix = sp.csr_array(graph, copy=True)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"an adjacency matrix must be square; got shape {matrix.shape}")
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def topological_order(graph: Any) -> Order:
+    """An order in which every edge points forward, by Kahn's algorithm level by level.
+
+    Ties keep the order of the columns. A cyclic graph raises :class:`CycleError`, which prints one cycle.
+    """
+    edges = as_adjacency(graph)
+    d = edges.shape[0]
+    waiting = np.bincount(edges.indices, minlength=d)
+    ready = np.flatnonzero(waiting == 0)
+    levels = [ready]
+    while len(ready):
+        targets = edges[ready].indices
+        np.subtract.at(waiting, targets, 1)
+        ready = np.unique(targets[waiting[targets] == 0])
+        levels.append(ready)
+    order = np.concatenate(levels).astype(np.intp)
+    if len(order) < d:
+        cycle = find_cycle(edges, np.setdiff1d(np.arange(d), order))
+        raise CycleError(f"the graph has a cycle: {' -> '.join(map(str, cycle))}", cycle)
+    return order
+
+
+def find_cycle(edges: sp.csr_array, among: NDArray[np.intp]) -> list[int]:
+    """One cycle among vertices that each have a parent among them (what Kahn's algorithm leaves over)."""
+    inside = np.zeros(edges.shape[0], dtype=bool)
+    inside[among] = True
+    parents = sp.csc_array(edges)
+    seen: dict[int, int] = {}
+    walk = [int(among[0])]
+    while walk[-1] not in seen:
+        seen[walk[-1]] = len(walk) - 1
+        candidates = parents.indices[parents.indptr[walk[-1]] : parents.indptr[walk[-1] + 1]]
+        walk.append(int(candidates[inside[candidates]][0]))
+    return walk[seen[walk[-1]] :][::-1]
