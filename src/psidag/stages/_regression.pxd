@@ -1,0 +1,237 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""One node's regression on its parents, kept up to date while parents come and go.
+
+For node j with parents P it holds M = (S_PP)^-1, the weights b = M S_Pj and the residual variance
+v = S_jj - b'S_Pj. Adding or dropping a parent costs O(k^2). Inline code shared by the kernels; S is a
+symmetric d x d matrix read by contiguous rows, in single or double precision, and all sums are in double.
+"""
+
+from libc.math cimport INFINITY, exp, expm1, log
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef struct Regression:
+    Py_ssize_t room         # how many parents fit
+    Py_ssize_t k            # how many there are
+    Py_ssize_t locked       # the first so many parents are required and never dropped
+    int32_t* parents
+    double* b
+    double* M               # row-major, rows `room` apart
+    double* u               # scratch, 2 * room
+    double v
+    double variance         # S_jj
+
+
+cdef struct Score:
+    # n v / sigma2 + penalty k where sigma2 > 0 is known, n log v + penalty k where it is not (sigma2 = 0).
+    double n
+    double penalty
+    double add_share        # 1 - exp(-penalty / n)
+    double drop_share       # exp(penalty / n) - 1
+
+
+cdef inline Score make_score(double n, double penalty) noexcept nogil:
+    cdef Score score
+    score.n = n
+    score.penalty = penalty
+    score.add_share = -expm1(-penalty / n)
+    score.drop_share = expm1(penalty / n)
+    return score
+
+
+cdef inline double cost(Score* score, double sigma2, double v, Py_ssize_t k) noexcept nogil:
+    if sigma2 > 0:
+        return score.n * v / sigma2 + score.penalty * k
+    return score.n * log(v) + score.penalty * k
+
+
+cdef inline double least_gain(Score* score, double sigma2, double v) noexcept nogil:
+    """The fall of v below which one more parent is not worth its penalty."""
+    if sigma2 > 0:
+        return score.penalty * sigma2 / score.n
+    return v * score.add_share
+
+
+cdef inline double least_loss(Score* score, double sigma2, double v) noexcept nogil:
+    """The rise of v up to which one parent less pays."""
+    if sigma2 > 0:
+        return score.penalty * sigma2 / score.n
+    return v * score.drop_share
+
+
+cdef inline double rounding(const real* S) noexcept nogil:
+    """Share of a variance below which what is left of it is rounding: such a candidate is collinear."""
+    if real is float:
+        return 1e-5
+    else:
+        return 1e-8
+
+
+cdef inline int reserve(Regression* r, Py_ssize_t room) noexcept nogil:
+    """Make room for so many parents; what is there stays. -1 when memory is out."""
+    cdef Py_ssize_t a
+    cdef double* M
+    cdef void* p
+    if room <= r.room:
+        return 0
+    if room < 2 * r.room:
+        room = 2 * r.room
+    if room < 16:
+        room = 16
+    M = <double*> malloc(room * room * sizeof(double))
+    if M == NULL:
+        return -1
+    for a in range(r.k):
+        memcpy(M + a * room, r.M + a * r.room, r.k * sizeof(double))
+    free(r.M)
+    r.M = M
+    p = realloc(r.parents, room * sizeof(int32_t))
+    if p == NULL:
+        return -1
+    r.parents = <int32_t*> p
+    p = realloc(r.b, room * sizeof(double))
+    if p == NULL:
+        return -1
+    r.b = <double*> p
+    p = realloc(r.u, 2 * room * sizeof(double))
+    if p == NULL:
+        return -1
+    r.u = <double*> p
+    r.room = room
+    return 0
+
+
+cdef inline void release(Regression* r) noexcept nogil:
+    free(r.M)
+    free(r.parents)
+    free(r.b)
+    free(r.u)
+    memset(r, 0, sizeof(Regression))
+
+
+cdef inline void clear(Regression* r, double variance) noexcept nogil:
+    """No parents."""
+    r.k = 0
+    r.locked = 0
+    r.variance = variance
+    r.v = variance
+
+
+cdef inline Py_ssize_t find(Regression* r, int32_t i) noexcept nogil:
+    """Place of i among the parents, or -1."""
+    cdef Py_ssize_t a
+    for a in range(r.k):
+        if r.parents[a] == i:
+            return a
+    return -1
+
+
+cdef inline double conditional_variance(const real* row, Py_ssize_t i, Regression* r) noexcept nogil:
+    """Variance of i given the parents; `row` is row i of S."""
+    cdef Py_ssize_t a, h
+    cdef double delta = row[i], t
+    cdef double* s = r.u
+    cdef double* m
+    for a in range(r.k):
+        s[a] = row[r.parents[a]]
+    for a in range(r.k):
+        m = r.M + a * r.room
+        t = 0
+        for h in range(a):
+            t += m[h] * s[h]
+        delta -= s[a] * (2 * t + m[a] * s[a])
+    return delta
+
+
+cdef inline double residual_covariance(const real* row, Py_ssize_t j, Regression* r) noexcept nogil:
+    """Covariance of i with what the parents leave of j; `row` is row i of S."""
+    cdef Py_ssize_t a
+    cdef double c = row[j]
+    for a in range(r.k):
+        c -= r.b[a] * row[r.parents[a]]
+    return c
+
+
+cdef inline int add(const real* row, Py_ssize_t i, Py_ssize_t j, Regression* r) noexcept nogil:
+    """Take i as one more parent of j; room must be there. 0 when i is collinear with the parents, and stays out.
+
+    Leaves M S_Pi of the old parents in u[:k-1]. `row` is row i of S.
+    """
+    cdef Py_ssize_t a, h, k = r.k, room = r.room
+    cdef double delta = row[i], c = row[j], t, beta
+    cdef double* u = r.u
+    cdef double* s = r.u + room
+    cdef double* m
+    for a in range(k):
+        s[a] = row[r.parents[a]]
+    for a in range(k):
+        m = r.M + a * room
+        t = 0
+        for h in range(k):
+            t += m[h] * s[h]
+        u[a] = t
+        delta -= t * s[a]
+        c -= r.b[a] * s[a]
+    if not delta > rounding(row) * row[i]:
+        return 0
+    beta = c / delta
+    for a in range(k):
+        t = u[a] / delta
+        m = r.M + a * room
+        for h in range(k):
+            m[h] += t * u[h]
+        m[k] = -t
+        r.M[k * room + a] = -t
+        r.b[a] -= u[a] * beta
+    r.M[k * room + k] = 1 / delta
+    r.b[k] = beta
+    r.parents[k] = <int32_t> i
+    r.k = k + 1
+    r.v -= c * beta
+    if r.v < rounding(row) * r.variance:
+        r.v = rounding(row) * r.variance
+    return 1
+
+
+cdef inline void drop(Regression* r, Py_ssize_t w) noexcept nogil:
+    """Take parent number w out; the last parent moves into its place."""
+    cdef Py_ssize_t a, h, k = r.k, room = r.room, last = r.k - 1
+    cdef double m = r.M[w * room + w], bw = r.b[w], f
+    cdef double* u = r.u
+    cdef double* row
+    r.v += bw * bw / m
+    for a in range(k):
+        u[a] = r.M[w * room + a]
+    for a in range(k):
+        if a != w:
+            f = u[a] / m
+            r.b[a] -= f * bw
+            row = r.M + a * room
+            for h in range(k):
+                row[h] -= f * u[h]
+    if w != last:
+        r.parents[w] = r.parents[last]
+        r.b[w] = r.b[last]
+        memcpy(r.M + w * room, r.M + last * room, k * sizeof(double))
+        for a in range(last):
+            r.M[a * room + w] = r.M[a * room + last]
+    r.k = last
+
+
+cdef inline Py_ssize_t weakest(Regression* r, Py_ssize_t before, double* loss) noexcept nogil:
+    """The parent, among those that may go and stand before `before`, whose loss raises v least; -1 if none."""
+    cdef Py_ssize_t a, w = -1
+    cdef double t
+    loss[0] = INFINITY
+    for a in range(r.locked, before):
+        t = r.b[a] * r.b[a] / r.M[a * r.room + a]
+        if t < loss[0]:
+            loss[0] = t
+            w = a
+    return w
