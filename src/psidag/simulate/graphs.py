@@ -162,7 +162,7 @@ def _labelled(
 ) -> DAG:
     """The graph with unit weights under random labels."""
     d = len(order)
-    label = rng.permutation(d)
+    label = rng.permutation(d).astype(np.int32)
     weights = sp.csr_array((np.ones(len(source)), (label[source], label[target])), shape=(d, d))
     weights.sort_indices()
-    return DAG(weights, label[order], default_names(d))
+    return DAG(weights, label[order].astype(np.intp), default_names(d))

@@ -140,8 +140,8 @@ class LinearSEM:
 
         Mean and sd are those of the n rows that this seed gives: ``sample(n, seed)`` of the result has
         columns of mean 0 and variance 1. Unlike standardising afterwards, this keeps signal and noise in
-        balance along the order, so that neither variance nor R² gives it away. Needs 8·n·d bytes while it
-        runs.
+        balance along the order, so that R² says nothing about it on Erdős–Rényi graphs either (hubs with many
+        parents still stand out). Needs 8·n·d bytes while it runs.
 
         References
         ----------
