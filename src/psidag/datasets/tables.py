@@ -8,6 +8,6 @@ from importlib.resources import files
 
 def read_table(name: str) -> tuple[list[str], list[list[str]]]:
     """Header and rows of one of our CSV files."""
-    with (files("psidag.datasets") / "files" / f"{name}.csv").open(encoding="utf-8", newline="") as text:
-        header, *rows = csv.reader(text)
+    text = (files("psidag.datasets") / "files" / f"{name}.csv").read_text(encoding="utf-8")
+    header, *rows = csv.reader(text.splitlines())
     return header, rows

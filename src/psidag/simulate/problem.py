@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from psidag.errors import InputError
+from psidag.graph.comparison import Comparison, compare_graphs
 from psidag.graph.dag import DAG
 from psidag.simulate.graphs import WEIGHT_RANGES, Seed, random_graph, random_weights
 from psidag.simulate.model import LinearSEM
@@ -99,6 +100,24 @@ class Problem:
         if self.model is None or self.stream_seed is None:
             raise InputError(f"{self.name} is a fixed set of rows: there is no model to draw more from")
         return self.model.stream(batch_size, self.stream_seed, dtype)
+
+    def compare(self, learned: DAG, *, adjustment: bool = False) -> Comparison:
+        """Judge a learned graph, by the test rows too if there are any, centred by the training mean.
+
+        Examples
+        --------
+        >>> problem = simulate("ER2", n=500, d=20, seed=0, n_test=100)
+        >>> problem.compare(problem.dag)["gap"]
+        0.0
+        """
+        return compare_graphs(
+            self.dag,
+            learned,
+            X_test=self.X_test,
+            mean=None if self.X_test is None else self.X.mean(axis=0, dtype=np.float64),
+            weighted=self.model is not None,
+            adjustment=adjustment,
+        )
 
     def __repr__(self) -> str:
         edges = f"{self.dag.n_edges} true edge{'s' * (self.dag.n_edges != 1)}"
