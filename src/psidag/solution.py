@@ -1,0 +1,105 @@
+"""What a learner returns: the DAG, how it got there, why it stopped, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.graph.dag import DAG
+from psidag.graph.order import Order
+
+StatusCode = Literal["converged", "max_rounds", "time_limit", "data_ended", "diverged", "interrupted"]
+
+
+class Status(NamedTuple):
+    """Why a run stopped, and what to do about it."""
+
+    code: StatusCode
+    message: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run ended by its own criterion rather than by a limit or a failure."""
+        return self.code in ("converged", "data_ended")
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+class Round(NamedTuple):
+    """One round of A1, ψ, A2 as the trace keeps it. Losses are on held-out rows where the engine has them."""
+
+    round: int
+    seconds: float
+    steps: int
+    samples: int
+    loss_projected: float
+    loss: float
+    order_change: float
+
+
+class Candidate(NamedTuple):
+    """A DAG on the way: an order, the weights within it (dense or sparse, W[i, j] for i → j) and its loss."""
+
+    order: Order
+    weights: Any
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The outcome of learning.
+
+    Attributes
+    ----------
+    dag : DAG
+        The learned graph, with the edges that the selection rule kept.
+    intercept : array of shape (d,)
+        The constant of each equation: x_j = intercept_j + Σ_i W[i, j] x_i + noise_j.
+    residual_variance : array of shape (d,)
+        Variance of the noise of each equation.
+    mean : array of shape (d,)
+        Mean of the training rows.
+    n_samples : float
+        Number (or total weight) of the training rows.
+    status : Status
+        Why the run stopped, with advice.
+    trace : tuple of Round
+        One row a round; ``pandas.DataFrame(solution.trace)`` makes a table of it.
+    engine : str
+        The engine that ran, with its options.
+    selection : str
+        How the edges were chosen.
+    candidate : Candidate
+        The best order and its weights before edges were chosen.
+    """
+
+    dag: DAG
+    intercept: NDArray[np.float64]
+    residual_variance: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    n_samples: float
+    status: Status
+    trace: tuple[Round, ...]
+    engine: str
+    selection: str
+    candidate: Candidate
+
+    @property
+    def order(self) -> Order:
+        """Vertices such that every edge points forward."""
+        return self.dag.order
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        return self.dag.names
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.dag.d} variables, {self.dag.n_edges} edges, {len(self.trace)} rounds of "
+            f"{self.engine}; {self.status})"
+        )
