@@ -1,4 +1,4 @@
-"""Metrics against hand-worked examples, the counts of the paper, definitions by brute force, and gadjid."""
+"""Metrics against hand-worked examples, the counts of the paper, definitions and gadjid."""
 
 import sys
 
@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psidag.data.moments import Moments
 from psidag.errors import InputError
 from psidag.graph.comparison import Comparison, adjustment_distances, compare_graphs
 from psidag.graph.dag import DAG
@@ -26,26 +25,8 @@ from psidag.graph.metrics import (
     weight_error,
 )
 from psidag.graph.order import CycleError
-from psidag.graph.sortability import r2_sortability, r_squared, sortability, var_sortability
 from psidag.simulate import erdos_renyi, random_weights, scale_free, simulate
-
-
-def graph(d, *edges):
-    matrix = np.zeros((d, d))
-    for i, j in edges:
-        matrix[i, j] = 1
-    return matrix
-
-
-@st.composite
-def dags(draw, d):
-    """A random DAG as a dense 0/1 matrix under random labels."""
-    label = draw(st.permutations(range(d)))
-    keep = draw(st.lists(st.booleans(), min_size=d * (d - 1) // 2, max_size=d * (d - 1) // 2))
-    matrix = np.zeros((d, d))
-    matrix[np.triu_indices(d, 1)] = keep
-    return matrix[np.ix_(label, label)]
-
+from random_dags import dags, graph
 
 # edges
 
@@ -199,67 +180,7 @@ def test_gap():
     assert relative_gap(1.0, 0.0) == np.inf
 
 
-# equivalence
-
-
-def v_structures(matrix):
-    d = len(matrix)
-    return {
-        (i, j, k)
-        for k in range(d)
-        for i in range(d)
-        for j in range(i)
-        if matrix[i, k] and matrix[j, k] and not matrix[i, j] and not matrix[j, i]
-    }
-
-
-def acyclic(matrix):
-    return not np.trace(np.linalg.matrix_power(np.eye(len(matrix)) + matrix, len(matrix))) > len(matrix)
-
-
-def cpdag_by_brute_force(matrix):
-    """The union of all DAGs with the same skeleton and the same v-structures."""
-    pairs = np.argwhere(np.triu(matrix + matrix.T))
-    union, colliders = np.zeros_like(matrix), v_structures(matrix)
-    for directions in range(2 ** len(pairs)):
-        other = np.zeros_like(matrix)
-        for bit, (i, j) in enumerate(pairs):
-            other[(i, j) if directions >> bit & 1 else (j, i)] = 1
-        if acyclic(other) and v_structures(other) == colliders:
-            union = np.maximum(union, other)
-    return union
-
-
-def test_cpdag_of_every_dag_on_four_vertices_up_to_labels():
-    upper = np.triu_indices(4, 1)
-    for edges in range(2**6):
-        matrix = np.zeros((4, 4))
-        matrix[upper] = [edges >> bit & 1 for bit in range(6)]
-        assert np.array_equal(cpdag(matrix).toarray(), cpdag_by_brute_force(matrix))
-
-
-@given(st.integers(4, 5).flatmap(dags))
-@settings(max_examples=60, deadline=None)
-def test_cpdag_of_random_dags(matrix):
-    found = cpdag(matrix)
-    assert np.array_equal(found.toarray(), cpdag_by_brute_force(matrix))
-    assert cpdag_shd(matrix, matrix) == 0
-
-
-@given(st.integers(3, 12).flatmap(dags), st.randoms())
-@settings(max_examples=60, deadline=None)
-def test_turning_a_covered_edge_keeps_the_cpdag(matrix, random):
-    # x -> y is covered if y has the parents of x and x itself; turning it stays in the class (Chickering).
-    covered = [
-        (i, j)
-        for i, j in np.argwhere(matrix)
-        if np.array_equal(matrix[:, j], matrix[:, i] + np.eye(len(matrix))[i])
-    ]
-    if covered:
-        i, j = random.choice(covered)
-        other = matrix.copy()
-        other[i, j], other[j, i] = 0, 1
-        assert cpdag_shd(matrix, other) == 0
+# gadjid
 
 
 @given(st.integers(2, 8).flatmap(lambda d: st.tuples(dags(d), dags(d))))
@@ -290,75 +211,6 @@ def test_adjustment_distances_say_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "gadjid", None)
     with pytest.raises(InputError, match="gadjid"):
         compare_graphs(TRUTH, TRUTH, adjustment=True)
-
-
-# sortability
-
-
-def sortability_by_definition(matrix, score):
-    """Reisach et al.: over all powers of the 0/1 adjacency matrix, dense."""
-    edges, power = matrix != 0, matrix != 0
-    rising = np.subtract.outer(-score, -score)
-    paths = right = 0.0
-    for _ in range(len(matrix) - 1):
-        paths += power.sum()
-        right += (power & (rising > 0)).sum() + (power & (rising == 0)).sum() / 2
-        power = (power.astype(int) @ edges.astype(int)) > 0
-    return right / paths
-
-
-@given(
-    st.integers(2, 9).flatmap(
-        lambda d: st.tuples(dags(d), st.lists(st.integers(0, 4), min_size=d, max_size=d))
-    )
-)
-@settings(max_examples=80, deadline=None)
-def test_sortability_is_its_definition(case):
-    matrix, score = case[0], np.array(case[1], dtype=float)
-    if matrix.any():
-        assert sortability(matrix, score) == pytest.approx(sortability_by_definition(matrix, score))
-        assert sortability(matrix, score) + sortability(matrix, -score) == pytest.approx(1)
-    else:
-        assert np.isnan(sortability(matrix, score))
-
-
-def test_sortability_does_not_depend_on_how_sources_are_split(monkeypatch):
-    dag = erdos_renyi(80, 3, rng=0)
-    score = np.random.default_rng(0).normal(size=80).round(1)
-    whole = sortability(dag, score)
-    monkeypatch.setattr("psidag.graph.sortability._SOURCES", 17)
-    assert sortability(dag, score) == whole
-    assert whole == pytest.approx(sortability_by_definition(dag.to_dense(), score))
-
-
-def test_sortability_takes_rows_or_moments():
-    problem = simulate("ER2", n=500, d=30, seed=0)
-    moments = Moments.from_rows(problem.X)
-    assert var_sortability(problem.dag, problem.X) == var_sortability(problem.dag, moments)
-    assert r2_sortability(problem.dag, problem.X) == r2_sortability(problem.dag, moments)
-    assert var_sortability(problem.dag, problem.X.astype(np.float32)) > 0.8
-    with pytest.raises(InputError):
-        sortability(problem.dag, np.zeros(3))
-    with pytest.raises(CycleError):
-        sortability(graph(2, (0, 1), (1, 0)), np.zeros(2))
-
-
-def test_r_squared_is_that_of_regressions():
-    X = simulate("ER2", n=300, d=8, seed=1).X + 5
-    for j, found in enumerate(r_squared(X)):
-        rest = np.column_stack([np.delete(X, j, axis=1), np.ones(len(X))])
-        residual = X[:, j] - rest @ np.linalg.lstsq(rest, X[:, j], rcond=None)[0]
-        assert found == pytest.approx(1 - residual.var() / X[:, j].var())
-
-
-def test_r_squared_of_degenerate_columns():
-    X = np.random.default_rng(0).normal(size=(50, 4))
-    X[:, 2] = X[:, 0] * 2
-    X[:, 3] = 7.0
-    found = r_squared(X)
-    assert found[[0, 2]] == pytest.approx(1)
-    assert found[1] < 0.2
-    assert found[3] == 0
 
 
 # the comparison
