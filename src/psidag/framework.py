@@ -60,6 +60,11 @@ class Engine(Protocol):
     def name(self) -> str: ...
 
     @property
+    def needs_rows(self) -> bool:
+        """Whether it samples rows; otherwise moments are all it looks at."""
+        ...
+
+    @property
     def max_rounds(self) -> int: ...
 
     @property

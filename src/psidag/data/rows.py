@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.sources import Rows, Stream, Table
+from psidag.parallel import Workers
 
 Floats = NDArray[np.float64]
 
 #: Rows of a stream that are set aside; a stream that is shorter is kept whole and treated as a table.
-_PILOT = 1000
+PILOT = 1000
 #: At most so many rows of a table are set aside: the loss is known well enough from them.
 _MOST_HELD_OUT = 2000
 
@@ -35,17 +36,19 @@ class RowFeed(Protocol):
         ...
 
 
-def feed(source: Table | Stream, batch_size: int, holdout: float, rng: np.random.Generator) -> RowFeed:
+def feed(
+    source: Table | Stream, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
+) -> RowFeed:
     """Rows of a table in shuffled epochs, or of a stream as they come."""
     if isinstance(source, Stream):
-        pilot = source.take(_PILOT)
-        if len(pilot) == _PILOT:
+        pilot = source.take(PILOT, partial=True)
+        if len(pilot) == PILOT:
             return StreamFeed(source, pilot, batch_size)
         source = Table(pilot, source.names)
-    return TableFeed(source, batch_size, holdout, rng)
+    return TableFeed(source, batch_size, holdout, rng, workers)
 
 
-def squared_loss(rows: Rows, W: NDArray[np.floating]) -> float:
+def _loss(rows: Rows, W: NDArray[np.floating]) -> float:
     """½ mean |x − Wᵀx|² of centred rows."""
     residual = rows - rows @ W
     return 0.5 * float(np.einsum("ij,ij->", residual, residual, dtype=np.float64)) / max(1, len(rows))
@@ -54,8 +57,10 @@ def squared_loss(rows: Rows, W: NDArray[np.floating]) -> float:
 class TableFeed:
     """Shuffled epochs over a table. Rows are gathered, centred and weighted batch by batch; nothing is copied."""
 
-    def __init__(self, table: Table, batch_size: int, holdout: float, rng: np.random.Generator) -> None:
-        moments = table.moments()
+    def __init__(
+        self, table: Table, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
+    ) -> None:
+        moments = table.moments(workers)
         self._table = table
         self._mean = moments.mean
         self._root_weight: Floats | None = None
@@ -84,7 +89,7 @@ class TableFeed:
 
     def loss(self, W: NDArray[np.floating]) -> float:
         """½ mean |x − Wᵀx|² over the rows set aside."""
-        return squared_loss(self._held_out.astype(W.dtype), W)
+        return _loss(self._held_out.astype(W.dtype), W)
 
     def _rows(self, chosen: NDArray[np.intp]) -> Floats:
         rows: Floats = np.asarray(self._table.X[chosen], dtype=np.float64) - self._mean
@@ -111,7 +116,7 @@ class StreamFeed:
 
     def loss(self, W: NDArray[np.floating]) -> float:
         """½ mean |x − Wᵀx|² over the rows set aside."""
-        return squared_loss((self._pilot - self._stream.mean).astype(W.dtype), W)
+        return _loss((self._pilot - self._stream.mean).astype(W.dtype), W)
 
 
 def typical_scale(sd: Floats) -> float:

@@ -85,6 +85,7 @@ class Stochastic:
     """
 
     name: ClassVar[str] = "stochastic"
+    needs_rows: ClassVar[bool] = True
 
     batch_size: int | None = None
     tau1: int = 200
@@ -116,7 +117,7 @@ class Stochastic:
         """Set rows aside, find the scales and the radius, and take the first gradient."""
         d = task.d
         size = self.batch_size or (64 if d < 2000 else 256)
-        rows = feed(needs_rows(task.source, self.name), size, self.holdout, task.rng)
+        rows = feed(needs_rows(task.source, self.name), size, self.holdout, task.rng, task.workers)
         sd = rows.sd
         varying = sd[sd > 0]
         if len(varying) == 0:
@@ -177,8 +178,9 @@ class Stochastic:
         progress = Progress(
             state.steps, state.feed.samples, candidate, state.loss_projected, changed, finished=ended
         )
-        if ended is None:
-            state = self._switch(task, state, task.constraints.allowed(), self.tau1)
+        if ended is not None:
+            return state, progress
+        state = self._switch(task, state, task.constraints.allowed(), self.tau1)
         return state._replace(order=None, last_order=candidate.order, loss_projected=math.nan), progress
 
     def _switch(self, task: Task, state: State, allowed: NDArray[np.bool_], steps: int) -> State:

@@ -165,7 +165,12 @@ def weight_error(truth: Any, learned: Any) -> float:
 
 
 def squared_loss(
-    weights: Any, X: NDArray[Any], *, mean: ArrayLike | None = None, intercept: ArrayLike | None = None
+    weights: Any,
+    X: NDArray[Any],
+    *,
+    mean: ArrayLike | None = None,
+    intercept: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """The loss of the paper on given rows: ½ · mean ‖x − Wᵀx‖².
 
@@ -179,6 +184,8 @@ def squared_loss(
         What rows are centred by, usually the mean of the training rows.
     intercept : array of d, optional
         What the model adds, ½ · mean ‖x − Wᵀx − intercept‖²; it takes the place of ``mean``.
+    sample_weight : array of n, optional
+        Weights of the rows in the mean.
 
     Examples
     --------
@@ -195,12 +202,13 @@ def squared_loss(
     shift = _vector("intercept", intercept, d)
     # One product instead of a product and a difference.
     residual_map = sp.csr_array(sp.eye_array(d) - W)
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     total = 0.0
     step = max(1, _BLOCK // d)
     for start in range(0, len(X), step):
         residual = (X[start : start + step] - centre) @ residual_map - shift
-        total += float(np.vdot(residual, residual))
-    return total / (2 * len(X))
+        total += float(np.einsum("ij,ij,i->", residual, residual, weight[start : start + step]))
+    return total / (2 * float(weight.sum()))
 
 
 def heldout_gap(truth: Any, learned: Any, X: NDArray[Any], *, mean: ArrayLike | None = None) -> float:
