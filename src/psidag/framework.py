@@ -52,8 +52,8 @@ class Engine(Protocol):
 
     An engine is a frozen dataclass of its options. ``init`` makes the state, ``step`` does a slice of work (a
     fraction of a second, so that clocks and Ctrl-C are heeded) and says what came of it; ``conclude``
-    makes a DAG of a state that has not closed a round yet. Rounds are counted, timed and judged by
-    :func:`run` alone.
+    makes a DAG of a state that has not closed a round yet; ``finish`` puts the last touch to the best DAG
+    of the run, or returns it as it is. Rounds are counted, timed and judged by :func:`run` alone.
     """
 
     @property
@@ -78,6 +78,8 @@ class Engine(Protocol):
     def step(self, task: Task, state: Any) -> tuple[Any, Progress]: ...
 
     def conclude(self, task: Task, state: Any) -> Candidate: ...
+
+    def finish(self, task: Task, state: Any, best: Candidate) -> Candidate: ...
 
 
 class Outcome(NamedTuple):
@@ -144,7 +146,7 @@ def run(
             raise
     if best is None:
         best = engine.conclude(task, state)
-    return Outcome(best, tuple(trace), status, state)
+    return Outcome(engine.finish(task, state, best), tuple(trace), status, state)
 
 
 def _judge(engine: Engine, trace: list[Round]) -> Status | None:

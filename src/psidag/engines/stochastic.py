@@ -18,6 +18,7 @@ from psidag.solution import Candidate, Status
 from psidag.stages.descent import Batch, Descent, Mask, Matrix, start, step
 from psidag.stages.projection import project, source_weights, target_weights
 from psidag.stages.steps import StepRule, Universal
+from psidag.stages.within_order import least_squares_within
 
 #: Work per slice in floating-point operations: a fraction of a second, so that clocks and Ctrl-C are heeded.
 _SLICE = 4e9
@@ -78,6 +79,8 @@ class Stochastic:
     coordinates. If the parents of j were uncorrelated, their scaled weights would satisfy
     Σ_i (W[i, j] sd_i)² ≤ Var x_j; so D = 2 (Σ_j Var x_j)^½, where the factor covers correlated parents. Should an
     average come to lie against the ball nevertheless, D is doubled.
+
+    The best round's order is kept; where rows outnumber columns its weights are then solved for exactly.
 
     References
     ----------
@@ -162,6 +165,15 @@ class Stochastic:
             order = self._psi(task, state, W)
             W *= task.constraints.allowed_within(order)
         return Candidate(order, W, state.feed.loss(W))
+
+    def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
+        """A2 to its end: with more rows than columns, least squares on all rows within the best order."""
+        moments = task.source.moments(task.workers)
+        if moments.count <= task.d:
+            return best
+        allowed = None if task.constraints.empty else task.constraints.allowed()
+        W = least_squares_within(moments.covariance, best.order, allowed).weights
+        return Candidate(best.order, W, state.feed.loss(W))
 
     def _project(self, task: Task, state: State) -> State:
         """ψ, between A1 and A2: the average keeps what points forward in the new order."""
