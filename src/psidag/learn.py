@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from psidag.data.checks import data_warnings
 from psidag.data.ingest import as_source
+from psidag.data.missing import Missing
 from psidag.data.moments import Moments
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError, listing
@@ -51,6 +52,7 @@ def learn_dag(
     progress: bool = False,
     callback: Callback | None = None,
     sample_weight: ArrayLike | None = None,
+    missing: Missing = "error",
     names: Sequence[str] | None = None,
 ) -> Solution:
     """Learn a DAG: min over DAGs W of ½ mean |x − Wᵀx|², then keep the edges that the data support.
@@ -79,6 +81,9 @@ def learn_dag(
         Called with ``(round, candidate)`` after each round.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
+    missing : {"error", "drop", "mean", "pairwise"}
+        What to do about missing values (NaN): refuse with advice, leave out rows, fill in the column mean, or
+        take each correlation from the rows that have both columns (for engines that work on moments).
     names : sequence of str, optional
         Column names where the data have none.
 
@@ -104,7 +109,7 @@ def learn_dag(
     if noise not in ("equal", "unequal"):
         raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
     check_threshold(threshold)
-    source = as_source(data, names=names, sample_weight=sample_weight)
+    source = as_source(data, names=names, sample_weight=sample_weight, missing=missing)
     engine = choose_engine(solver)
     with workers(n_jobs) as threads:
         task = Task(source, bind(constraints, source.names), as_generator(random_state), threads, noise)
