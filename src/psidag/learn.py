@@ -254,8 +254,7 @@ def _solution(
 
 def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, threads: Workers) -> sp.csr_array:
     """Parents by evidence, judged on correlations so that units do not matter."""
-    sd = np.sqrt(moments.variance)
-    sd[sd == 0] = 1.0
+    sd = np.where(moments.sd > 0, moments.sd, 1.0)
     C = moments.scatter / (moments.count * np.outer(sd, sd))
     np.fill_diagonal(C, 1.0)
     selected = select_within(C, moments.count, order, threads, constraints=constraints)
