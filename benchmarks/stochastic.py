@@ -125,7 +125,8 @@ def run_stream() -> None:
         problem = problem_of(graph, 1000)
         reached, total, gap = default_engine(problem, problem.stream(1024, np.float32))
         print(
-            f"{graph} d=1000, endless stream: gap of {GOAL:.0%} after {reached:.1f} s; whole fit {total:.1f} s, final gap {gap:.2%}",
+            f"{graph} d=1000, endless stream: gap of {GOAL:.0%} after {reached:.1f} s; "
+            f"whole fit {total:.1f} s, final gap {gap:.2%}",
             flush=True,
         )
 
