@@ -68,7 +68,12 @@ class Engine(Protocol):
     def max_rounds(self) -> int: ...
 
     @property
-    def patience(self) -> int: ...
+    def patience(self) -> int:
+        """Rounds without a lower loss after which to stop; 0 for an engine that ends by its own rule.
+
+        The answer is the round of lowest loss; with patience 0 it is the last one.
+        """
+        ...
 
     @property
     def tol(self) -> float: ...
@@ -101,7 +106,8 @@ def run(
     """Step the engine until the loss stops falling, or the rounds, the time or the data run out.
 
     The loss has stopped falling when the best of the last ``engine.patience`` rounds is not below the best
-    before them by more than ``engine.tol`` times its value.
+    before them by more than ``engine.tol`` times its value. An engine of patience 0 is not judged by its
+    loss: it says itself when it has finished, and its last round is the answer.
     """
     if max_time is not None and not max_time > 0:
         raise InputError(f"max_time must be a positive number of seconds or None; got {max_time!r}")
@@ -128,11 +134,11 @@ def run(
                         float(progress.order_change),
                     )
                 )
-                if math.isfinite(closed.loss) and (best is None or closed.loss < best.loss):
+                if math.isfinite(closed.loss) and (not engine.patience or best is None or closed.loss < best.loss):
                     best = closed
                 if callback is not None:
                     callback(trace[-1], closed)
-                status = _judge(engine, trace)
+                status = _judge(engine, trace, progress.finished)
             if on_step is not None:
                 on_step(progress, best)
             status = status or progress.finished
@@ -147,7 +153,7 @@ def run(
     return Outcome(best, tuple(trace), status, state)
 
 
-def _judge(engine: Engine, trace: list[Round]) -> Status | None:
+def _judge(engine: Engine, trace: list[Round], finished: Status | None) -> Status | None:
     """Whether the last round was the last one, and why."""
     losses = [r.loss for r in trace]
     if not math.isfinite(losses[-1]):
@@ -156,8 +162,10 @@ def _judge(engine: Engine, trace: list[Round]) -> Status | None:
             f"the loss is not finite in round {len(trace)}; this is the best DAG before that. Rescale columns of "
             "very different units, or set a smaller step size",
         )
+    if finished is not None:
+        return finished
     recent, before = losses[-engine.patience :], losses[: -engine.patience]
-    if before and min(recent) >= min(before) * (1 - engine.tol):
+    if engine.patience and before and min(recent) >= min(before) * (1 - engine.tol):
         return Status("converged", f"the loss has not fallen for {engine.patience} rounds; round {losses.index(min(losses)) + 1} was the best")
     if len(trace) >= engine.max_rounds:
         return Status("max_rounds", f"reached max_rounds={engine.max_rounds}{_still_falling(losses)}")
