@@ -106,7 +106,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, DataFrame, Arrow table, ``.npy`` path, iterator of batches, or Moments
             Rows are samples, columns are variables; it is never written to.
-        y : ignored
+        y : None
+            Ignored.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
 
@@ -131,7 +132,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, DataFrame or Arrow table
             The next rows.
-        y : ignored
+        y : None
+            Ignored.
         sample_weight : array of shape (n,), optional
             Weights of the rows, where the engine works on moments.
 
@@ -166,7 +168,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array, DataFrame or Arrow table
             Rows of the same columns.
-        y : ignored
+        y : None
+            Ignored.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
 
@@ -179,9 +182,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, reset=False, skip_check_array=True)
         if not isinstance(table, Table):
             raise InputError("score needs the rows themselves, as an array or a table")
-        return -squared_loss(
-            self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight
-        )
+        return -squared_loss(self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight)
 
     def _learn(self, source: Any) -> Solution:
         return learn_dag(

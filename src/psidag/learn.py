@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from psidag.data.checks import data_warnings
 from psidag.data.ingest import as_source
 from psidag.data.moments import Moments
-from psidag.data.sources import Source
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError, listing
 from psidag.framework import Callback, Engine, Noise, Outcome, Progress, Task, run
@@ -207,7 +206,9 @@ def choose_engine(solver: str | Engine) -> Engine:
     if isinstance(solver, str):
         name = "stochastic" if solver == "auto" else solver
         if name not in ENGINES:
-            raise InputError(f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}")
+            raise InputError(
+                f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}"
+            )
         return ENGINES[name]()
     if not hasattr(solver, "step") or isinstance(solver, type):
         raise InputError(f"solver must be a name or an options object such as Stochastic(); got {solver!r}")
@@ -251,9 +252,7 @@ def _solution(
     return _assemble(engine, moments, candidate, dag, rule, status)
 
 
-def _by_evidence(
-    moments: Moments, order: Order, constraints: BoundConstraints, threads: Workers
-) -> sp.csr_array:
+def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, threads: Workers) -> sp.csr_array:
     """Parents by evidence, judged on correlations so that units do not matter."""
     sd = np.sqrt(moments.variance)
     sd[sd == 0] = 1.0
@@ -272,9 +271,7 @@ def _by_size(candidate: Candidate, threshold: float, constraints: BoundConstrain
     return sp.csr_array((found.data[keep], (found.row[keep], found.col[keep])), shape=found.shape, dtype=np.float64)
 
 
-def _assemble(
-    engine: str, moments: Moments, candidate: Candidate, dag: DAG, rule: str, status: Status
-) -> Solution:
+def _assemble(engine: str, moments: Moments, candidate: Candidate, dag: DAG, rule: str, status: Status) -> Solution:
     return Solution(
         dag=dag,
         intercept=moments.mean - dag.weights.T @ moments.mean,
@@ -290,7 +287,7 @@ def _assemble(
 
 
 def _residual_variance(moments: Moments, W: sp.csr_array) -> Any:
-    """diag (I − W)ᵀ S (I − W)."""
+    """Diag (I − W)ᵀ S (I − W)."""
     remainder = sp.csr_array(sp.eye_array(moments.d) - W)
     through = moments.scatter @ remainder
     return np.maximum(np.asarray(remainder.multiply(through).sum(axis=0)).ravel() / moments.count, 0.0)

@@ -73,7 +73,9 @@ class OnlineLearner:
             self._moments.update(rows, sample_weight)
             return
         if sample_weight is not None:
-            raise InputError(f"the {self._engine.name} engine cannot weight the rows of a stream; leave sample_weight out")
+            raise InputError(
+                f"the {self._engine.name} engine cannot weight the rows of a stream; leave sample_weight out"
+            )
         self._inbox.put(rows)
         self._early.append(rows)
         if self._state is None and sum(map(len, self._early)) <= PILOT:

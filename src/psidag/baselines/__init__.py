@@ -1,4 +1,4 @@
-"""The methods one compares with: NOTEARS, GOLEM, DAGMA, EqVar, sort-and-regress, each an engine on moments."""
+"""What one compares with: NOTEARS, GOLEM, DAGMA, EqVar, sort-and-regress; each is an engine on moments."""
 
 from psidag.baselines.dagma import Dagma
 from psidag.baselines.eqvar import EqVar

@@ -1,4 +1,4 @@
-"""Smooth functions of W that vanish on DAGs: the trace of the exponential, and inverses for the determinant."""
+"""What the smooth measures of acyclicity need: exponentials of non-negative matrices, and inverses."""
 
 from __future__ import annotations
 

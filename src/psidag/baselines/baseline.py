@@ -1,9 +1,9 @@
-"""What the baselines share: they look at moments only, end by their own rule, and cut cycles in the same way."""
+"""What the baselines share: the loss on moments, an end by their own rule, and how cycles are cut."""
 
 from __future__ import annotations
 
 import sys
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ class Baseline:
     max_rounds: int = sys.maxsize
     patience: ClassVar[int] = 0
     tol: ClassVar[float] = 0.0
+
+    def finish(self, task: Task, state: Any, best: Candidate) -> Candidate:
+        """The last round as it is."""
+        return best
 
 
 class Regression(NamedTuple):
@@ -63,13 +67,11 @@ def regression(task: Task, lambda1: float) -> Regression:
 def equal_noise_only(task: Task, name: str) -> None:
     """Raise if the task asks for noise variances of their own, which the method has no place for."""
     if task.noise != "equal":
-        raise InputError(
-            f"{name} takes all noise variances to be equal: leave noise='equal', or use Golem() or another engine"
-        )
+        raise InputError(f"{name} takes all noise variances to be equal: leave noise='equal', or use Golem()")
 
 
 def cut(task: Task, problem: Regression, W: Floats) -> tuple[Candidate, str]:
-    """The iterate as a DAG, by the smallest threshold that breaks its cycles, and a remark if that took one."""
+    """The iterate cut to a DAG by the smallest threshold that does it, and a remark if that is not 0."""
     dag = break_cycles(W, constraints=task.constraints)
     remark = f"; weights below {dag.threshold:.2g} were dropped to break cycles" if dag.threshold > 0 else ""
     return Candidate(dag.order, dag.weights, problem.loss(dag.weights)[0]), remark

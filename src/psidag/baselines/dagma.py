@@ -52,10 +52,10 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Dagma(Baseline):
-    """min over W of μ (½ tr (I − W)ᵀS(I − W) + λ₁ |W|₁) + h(W), h(W) = d log s − log det(sI − W∘W), as μ falls.
+    """min over W of μ (½ tr (I − W)ᵀS(I − W) + λ₁ |W|₁) + h(W) for falling μ, h(W) = d log s − log det(sI − W∘W).
 
-    h is zero at DAGs and finite only while sI − W∘W is an M-matrix; the path of its minimisers for μ → 0 ends
-    at a DAG. Each stage is solved by Adam, started from the one before.
+    h is zero at DAGs and finite only while sI − W∘W is an M-matrix; the path of minimisers for μ → 0 ends at a
+    DAG. Each stage is solved by Adam, started from the one before.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class Dagma(Baseline):
     -----
     As in the authors' package the diagonal of W is part of the iterate, and a step that leaves the domain is
     halved in the first stage; in later ones, where s ≤ 0.9, the stage begins anew with half the learning
-    rate and s larger by 0.1. Unlike there, a run whose steps are halved away to nothing, or that is not near a
-    DAG after the last stage, ends as diverged, with no edges but the required ones. Raw data of large
+    rate and s larger by 0.1. Unlike there, a run whose steps are halved away to nothing, or that is not near
+    a DAG after the last stage, ends as diverged, with no edges but the required ones. Raw data of large
     variance do that, as Sachs'.
 
     References
@@ -144,14 +144,15 @@ class Dagma(Baseline):
                 W += rate * move
                 rate /= 2
                 if rate <= _NO_STEP:
-                    what = f"left its domain in stage {state.stage + 1} of {self.stages} and no smaller step led back"
-                    return state, Progress(state.steps, problem.rows, self._no_edges(task), finished=_failed(what))
+                    failed = _failed(f"left its domain in stage {state.stage + 1} for good")
+                    return state, Progress(state.steps, problem.rows, self._no_edges(task), finished=failed)
                 W -= rate * move
                 inverted = _inverse_in_domain(W, s)
             move = state.adam.direction(_gradient(problem, W, inverted, mu))
             W -= rate * move
             W *= problem.allowed
-        state = state._replace(rate=rate, move=move, iteration=until, steps=state.steps + until - state.iteration)
+        steps = state.steps + until - state.iteration
+        state = state._replace(rate=rate, move=move, iteration=until, steps=steps)
         if until % self.checkpoint and until < limit:
             return state, Progress(state.steps, problem.rows)
         return self._close(task, state, until == limit)
@@ -196,12 +197,12 @@ class Dagma(Baseline):
             return self._enter(problem, state.stage + 1, W, state.steps), progress
         h = log_determinant(W, 1.0)
         if not h <= _NO_DAG:
-            what = f"did not come near a DAG by the last of {self.stages} stages (h = {h:.2g})"
-            return state, progress._replace(closed=self._no_edges(task), finished=_failed(what))
+            failed = _failed(f"did not come near a DAG by the last of its stages (h = {h:.2g})")
+            return state, progress._replace(closed=self._no_edges(task), finished=failed)
         if settled:
             status = Status("converged", f"the last of {self.stages} stages has settled{remark}")
         else:
-            status = Status("max_rounds", f"the last stage still moves after max_iter={self.max_iter}: raise it{remark}")
+            status = Status("max_rounds", f"the last stage still moves: raise max_iter={self.max_iter}{remark}")
         return state, progress._replace(finished=status)
 
     def _no_edges(self, task: Task) -> Candidate:
@@ -211,7 +212,8 @@ class Dagma(Baseline):
 
 
 def _failed(what: str) -> Status:
-    return Status("diverged", f"DAGMA {what}, so no edges are given: standardise the columns, or use another method")
+    advice = "so no edges are given: standardise the columns, or use another method"
+    return Status("diverged", f"DAGMA {what}, {advice}")
 
 
 def _inverse_in_domain(W: Floats, s: float) -> Floats | None:

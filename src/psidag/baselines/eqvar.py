@@ -23,12 +23,12 @@ _BLOCK = 64
 class EqVar(Baseline):
     """Order the variables by argmin_j Var(x_j | those already placed), then regress each on those before it.
 
-    Right in the limit of many rows if all noise variances are equal: a variable whose causes are all placed has the
-    noise variance left, any other has more. O(d³).
+    Right in the limit of many rows if all noise variances are equal: a variable whose causes are all placed
+    has the noise variance left, any other has more. O(d³).
 
     References
     ----------
-    Chen, Drton & Wang (2019), "On causal discovery with an equal-variance assumption", Algorithm 1 (top-down).
+    Chen, Drton & Wang (2019), "On causal discovery with an equal variance assumption", Algorithm 1, top-down.
 
     Examples
     --------

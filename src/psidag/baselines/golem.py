@@ -24,7 +24,7 @@ from psidag.solution import Candidate, Status
 
 #: λ₁ of the paper for each kind of noise.
 _LAMBDA1: dict[Noise, float] = {"equal": 0.02, "unequal": 0.002}
-#: Adam ends by a number of iterations; if the score still falls by more than this per variable and round, say so.
+#: Adam ends by a number of iterations; if the score falls by more than this per variable and round, say so.
 _STILL_FALLING = 1e-3
 
 
@@ -114,7 +114,7 @@ class Golem(Baseline):
             return self._enter(task, task.noise, state.W, state.steps), progress
         fall = state.score - score
         if fall > _STILL_FALLING * task.d or math.isnan(fall):
-            status = Status("max_rounds", f"the score still falls after max_iter={self.max_iter}: raise it{remark}")
+            status = Status("max_rounds", f"the score still falls: raise max_iter={self.max_iter}{remark}")
         else:
             status = Status("converged", f"the score has settled after {self.max_iter} iterations{remark}")
         return state, progress._replace(finished=status)
@@ -146,7 +146,7 @@ class Golem(Baseline):
         if inverted is None:
             return None
         gradient += inverted.T
-        h, term = trace_exponential(W)
+        term = trace_exponential(W)[1]
         term *= self.lambda2
         gradient += term
         np.sign(W, out=term)
@@ -156,8 +156,8 @@ class Golem(Baseline):
 
     def _enter(self, task: Task, noise: Noise, W: Floats, steps: int) -> State:
         """The beginning of a phase."""
-        chosen = self.lambda1 is not None and noise == task.noise
-        problem = regression(task, self.lambda1 if chosen else _LAMBDA1[noise])  # type: ignore[arg-type]
+        default = self.lambda1 is None or noise != task.noise
+        problem = regression(task, _LAMBDA1[noise] if default else self.lambda1)
         return State(problem, noise, W, Adam(task.d, 0.9, 0.999), 0, math.nan, steps)
 
 

@@ -59,13 +59,13 @@ class Notears(Baseline):
 
     Notes
     -----
-    The schedule and its defaults are those of the authors' code. The inner minimiser is OWL-QN on W instead of
-    L-BFGS-B on its positive and negative parts: the same problem, a fraction of the time.
+    The schedule and its defaults are those of the authors' code. The inner minimiser is OWL-QN on W instead
+    of L-BFGS-B on its positive and negative parts: the same problem, a fraction of the time.
 
     References
     ----------
-    Zheng, Aragam, Ravikumar & Xing (2018), "DAGs with NO TEARS: continuous optimization for structure learning",
-    Algorithm 1.
+    Zheng, Aragam, Ravikumar & Xing (2018), "DAGs with NO TEARS: continuous optimization for structure
+    learning", Algorithm 1.
 
     Examples
     --------
@@ -112,9 +112,7 @@ class Notears(Baseline):
         if h <= self.h_tol:
             finished = Status("converged", f"h = {h:.2g}{remark}")
         elif state.rho >= self.rho_max:
-            finished = Status(
-                "max_rounds", f"rho_max={self.rho_max:g} is reached and h = {h:.2g} is not below h_tol{remark}"
-            )
+            finished = Status("max_rounds", f"rho_max={self.rho_max:g} is reached at h = {h:.2g}{remark}")
         return state, Progress(state.steps, state.problem.rows, candidate, finished=finished)
 
     def conclude(self, task: Task, state: State) -> Candidate:
@@ -123,7 +121,7 @@ class Notears(Baseline):
 
 
 def augmented_lagrangian(problem: Regression, rho: float, alpha: float) -> Smooth:
-    """loss + ½ρh² + αh as a function of W, with its gradient."""
+    """The function loss(W) + ½ρh(W)² + αh(W), with its gradient."""
 
     def smooth(W: Floats) -> tuple[float, Floats]:
         loss, gradient = problem.loss(W)

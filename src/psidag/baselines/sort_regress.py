@@ -28,8 +28,8 @@ class SortRegress(Baseline):
 
     References
     ----------
-    Reisach, Seiler & Weichwald (2021), "Beware of the simulated DAG!"; Reisach, Tami, Seiler, Chambaz & Weichwald
-    (2023), "A scale-invariant sorting criterion to find a causal order in additive noise models".
+    Reisach, Seiler & Weichwald (2021), "Beware of the simulated DAG!"; Reisach, Tami, Seiler, Chambaz &
+    Weichwald (2023), "A scale-invariant sorting criterion to find a causal order in additive noise models".
 
     Examples
     --------

@@ -134,7 +134,9 @@ class Moments:
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together, as a new object."""
         if other.names != self.names:
-            raise InputError(f"moments of different columns cannot be merged: {listing(self.names)} and {listing(other.names)}")
+            raise InputError(
+                f"moments of different columns cannot be merged: {listing(self.names)} and {listing(other.names)}"
+            )
         merged = self.copy()
         merged._absorb(other.count, other.mean, other.scatter)
         return merged

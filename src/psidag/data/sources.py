@@ -21,10 +21,14 @@ class Source(Protocol):
     """Anything a graph can be learned from."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        ...
 
     @property
-    def d(self) -> int: ...
+    def d(self) -> int:
+        """Number of columns."""
+        ...
 
     def moments(self, workers: Workers | None = None) -> Moments:
         """Count, mean and scatter of all rows there are (for a stream: that have come)."""
@@ -34,9 +38,7 @@ class Source(Protocol):
 class Table:
     """Rows in memory or memory-mapped, readable as often as one likes; never written to."""
 
-    def __init__(
-        self, X: Rows, names: Sequence[str], sample_weight: NDArray[np.float64] | None = None
-    ) -> None:
+    def __init__(self, X: Rows, names: Sequence[str], sample_weight: NDArray[np.float64] | None = None) -> None:
         self.X = X
         self.names = tuple(names)
         self.sample_weight = sample_weight
@@ -45,7 +47,7 @@ class Table:
     @property
     def d(self) -> int:
         """Number of columns."""
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     def __len__(self) -> int:
         return len(self.X)

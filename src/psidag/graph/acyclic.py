@@ -13,16 +13,14 @@ from psidag.graph.order import Order, topological_order
 
 
 class Acyclic(NamedTuple):
-    """Weights without cycles, an order of them, and the threshold that took: every |weight| below it is gone."""
+    """Weights without cycles, their order, and the threshold it took: every |weight| below is gone."""
 
     weights: NDArray[np.float64]
     order: Order
     threshold: float
 
 
-def break_cycles(
-    W: ArrayLike, at_least: float = 0.0, constraints: BoundConstraints | None = None
-) -> Acyclic:
+def break_cycles(W: ArrayLike, at_least: float = 0.0, constraints: BoundConstraints | None = None) -> Acyclic:
     """Keep |W[i, j]| ≥ t for the smallest t ≥ ``at_least`` that leaves no cycle.
 
     The edges that a threshold keeps shrink as it grows, so bisection over the sorted weights finds it, with
@@ -35,8 +33,8 @@ def break_cycles(
     at_least : float
         The threshold to start from.
     constraints : BoundConstraints, optional
-        Required edges are kept whatever their weight, and t is such that the order respects the tiers. Edges that
-        the constraints rule out must be zero in ``W``.
+        Required edges are kept whatever their weight, and t is such that the order respects the tiers. Edges
+        that the constraints rule out must be zero in ``W``.
 
     Examples
     --------

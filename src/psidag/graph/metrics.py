@@ -97,9 +97,7 @@ def edge_errors(truth: Any, learned: Any) -> EdgeErrors:
     """
     a, b = _same_size(truth, learned)
     (true_pairs, true_marks), (learned_pairs, learned_marks) = _pairs(a), _pairs(b)
-    _, in_truth, in_learned = np.intersect1d(
-        true_pairs, learned_pairs, assume_unique=True, return_indices=True
-    )
+    _, in_truth, in_learned = np.intersect1d(true_pairs, learned_pairs, assume_unique=True, return_indices=True)
     joined = len(in_truth)
     correct = int(np.sum(true_marks[in_truth] == learned_marks[in_learned]))
     return EdgeErrors(
@@ -242,9 +240,7 @@ def as_matrix(graph: Any) -> sp.csr_array:
 def pattern(matrix: sp.csr_array) -> sp.csr_array:
     """Ones where there are edges, with 32-bit indices, which other libraries expect."""
     ones = np.ones(matrix.nnz, dtype=np.int8)
-    return sp.csr_array(
-        (ones, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)), shape=matrix.shape
-    )
+    return sp.csr_array((ones, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)), shape=matrix.shape)
 
 
 def _same_size(truth: Any, learned: Any) -> tuple[sp.csr_array, sp.csr_array]:
