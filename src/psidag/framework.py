@@ -190,7 +190,9 @@ def _judge(engine: Engine, trace: list[Round], finished: Status | None) -> Statu
 
 
 def _still_falling(losses: list[float]) -> str:
-    if len(losses) > 1 and losses[-1] < losses[-2]:
+    if len(losses) < 2:
+        return ""
+    if losses[-1] < losses[-2]:
         percent = 100 * (1 - losses[-1] / losses[-2])
         return f" with the loss still falling {percent:.2g} % a round: raise max_rounds or the time budget"
     return "; the loss was no longer falling"

@@ -125,10 +125,9 @@ class Golem(Baseline):
 
     def score(self, problem: Regression, noise: Noise, W: Floats) -> float:
         """What is minimised."""
-        remainder = np.eye(len(W)) - W
-        variances = np.einsum("ij,ij->j", remainder, problem.S @ remainder)
+        variances = _residual_variances(problem, W, problem.loss(W)[1])
         fit = len(W) * math.log(variances.sum()) if noise == "equal" else float(np.log(variances).sum())
-        determinant = float(np.linalg.slogdet(remainder)[1])
+        determinant = float(np.linalg.slogdet(np.eye(len(W)) - W)[1])
         return 0.5 * fit - determinant + problem.size(W) + self.lambda2 * trace_exponential(W)[0]
 
     def gradient(self, problem: Regression, noise: Noise, W: Floats) -> Floats | None:
@@ -136,10 +135,8 @@ class Golem(Baseline):
         d = len(W)
         gradient = problem.S @ W
         gradient -= problem.S
-        if noise == "equal":
-            gradient *= d / (np.vdot(W, gradient) - np.trace(gradient))
-        else:
-            gradient /= np.einsum("ij,ij->j", W, gradient) - np.diagonal(gradient)
+        variances = _residual_variances(problem, W, gradient)
+        gradient /= variances.sum() / d if noise == "equal" else variances
         remainder = -W
         remainder.flat[:: d + 1] += 1.0
         inverted = inverse(remainder)
@@ -156,9 +153,16 @@ class Golem(Baseline):
 
     def _enter(self, task: Task, noise: Noise, W: Floats, steps: int) -> State:
         """The beginning of a phase."""
-        default = self.lambda1 is None or noise != task.noise
-        problem = regression(task, _LAMBDA1[noise] if default else self.lambda1)
+        lambda1 = _LAMBDA1[noise] if self.lambda1 is None or noise != task.noise else self.lambda1
+        problem = regression(task, lambda1)
         return State(problem, noise, W, Adam(task.d, 0.9, 0.999), 0, math.nan, steps)
+
+
+def _residual_variances(problem: Regression, W: Floats, gradient: Floats) -> Floats:
+    """The diagonal of (I − W)ᵀS(I − W) from S(W − I), above zero also where x_j is constant or determined."""
+    variances: Floats = np.einsum("ij,ij->j", W, gradient)
+    variances -= gradient.diagonal()
+    return np.maximum(variances, problem.least_variance, out=variances)
 
 
 _SINGULAR = Status("diverged", "I − W became singular: standardise the columns, or lower learning_rate")

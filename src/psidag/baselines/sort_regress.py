@@ -36,9 +36,9 @@ class SortRegress(Baseline):
     >>> from psidag import learn_dag
     >>> from psidag.simulate import simulate
     >>> problem = simulate("ER2", n=1000, d=10, seed=0)
-    >>> [problem.compare(learn_dag(problem.X, SortRegress(by), random_state=0).dag)["order_errors"]
-    ...  for by in ("variance", "random")]
-    [2, 9]
+    >>> solution = learn_dag(problem.X, SortRegress("variance"))
+    >>> bool((np.diff(problem.X.var(axis=0)[solution.order]) >= 0).all())
+    True
     """
 
     name: ClassVar[str] = "sort-and-regress"
