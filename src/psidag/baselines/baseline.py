@@ -42,11 +42,6 @@ class Regression(NamedTuple):
     allowed: Floats
     rows: int
 
-    @property
-    def least_variance(self) -> float:
-        """What counts as zero variance."""
-        return 1e-12 * float(self.S.diagonal().max()) or 1.0
-
     def loss(self, W: Floats) -> tuple[float, Floats]:
         """Loss and gradient S(W − I)."""
         gradient = self.S @ W

@@ -26,6 +26,8 @@ from psidag.solution import Candidate, Status
 _LAMBDA1: dict[Noise, float] = {"equal": 0.02, "unequal": 0.002}
 #: Adam ends by a number of iterations; if the score falls by more than this per variable and round, say so.
 _STILL_FALLING = 1e-3
+#: The variance of the noise of a constant.
+_TINY = 1e-100
 
 
 class State(NamedTuple):
@@ -160,9 +162,10 @@ class Golem(Baseline):
 
 def _residual_variances(problem: Regression, W: Floats, gradient: Floats) -> Floats:
     """The diagonal of (I − W)ᵀS(I − W) from S(W − I), above zero also where x_j is constant or determined."""
-    variances: Floats = np.einsum("ij,ij->j", W, gradient)
-    variances -= gradient.diagonal()
-    return np.maximum(variances, problem.least_variance, out=variances)
+    variances: Floats = np.einsum("ij,ij->j", W, gradient) - gradient.diagonal()
+    np.maximum(variances, 1e-12 * problem.S.diagonal(), out=variances)
+    variances += _TINY
+    return variances
 
 
 _SINGULAR = Status("diverged", "I − W became singular: standardise the columns, or lower learning_rate")

@@ -112,7 +112,8 @@ class Notears(Baseline):
         if h <= self.h_tol:
             finished = Status("converged", f"h = {h:.2g}{remark}")
         elif state.rho >= self.rho_max:
-            finished = Status("max_rounds", f"rho_max={self.rho_max:g} is reached at h = {h:.2g}{remark}")
+            limit = f"rho_max={self.rho_max:g} is reached and h = {h:.2g} is above h_tol"
+            finished = Status("max_rounds", f"{limit}: bring columns of very different units in line{remark}")
         return state, Progress(state.steps, state.problem.rows, candidate, finished=finished)
 
     def conclude(self, task: Task, state: State) -> Candidate:
