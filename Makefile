@@ -38,7 +38,9 @@ lint: $(READY)  ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/lint-imports
+	@# Without site: the finder of the editable install hides the source tree from the linter.
+	PYTHONPATH="src:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		$(BIN)/python -S -c "from importlinter.cli import lint_imports_command as lint; lint()" --no-cache
 
 format: $(READY)  ## Format the code
 	$(BIN)/ruff check --fix .

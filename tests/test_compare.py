@@ -1,13 +1,31 @@
 """Comparing methods: a row for each, whatever becomes of it."""
 
 import math
+import os
+import sys
+import time
 
 import pytest
 
+from psidag import compare
 from psidag.baselines import EqVar, Golem, SortRegress
-from psidag.compare import compare
 from psidag.errors import InputError
 from psidag.simulate import simulate
+
+
+class Sleeps(EqVar):
+    def init(self, task):
+        time.sleep(60)
+
+
+class Crashes(EqVar):
+    def init(self, task):
+        os._exit(3)
+
+
+class Chatters(EqVar):
+    def init(self, task):
+        print("this must not mix with the answer")
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +60,14 @@ def test_failure_and_overrun_are_rows(scores):
     assert slow.measures is not None
     assert local.status == "failed"
     assert "process of its own" in local.message
+
+
+def test_a_process_that_hangs_crashes_or_chatters(monkeypatch):
+    monkeypatch.setattr(sys.modules[compare.__module__], "_GRACE", 2.0)
+    methods = {"hangs": Sleeps(), "crashes": Crashes(), "chatters": Chatters()}
+    scores = compare(simulate("ER2", n=100, d=5, seed=0), methods, max_time=1, n_jobs=1)
+    assert [score.status for score in scores] == ["killed", "failed", "converged"]
+    assert "code 3" in scores[1].message
 
 
 def test_it_prints_and_converts(scores):

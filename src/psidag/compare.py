@@ -25,6 +25,8 @@ Method: TypeAlias = str | Engine | Mapping[str, Any]
 
 #: What starts in the new process.
 _ENTRY = "from psidag.compare import _serve; _serve()"
+#: Seconds, after twice its budget, until a method that does not heed it is killed.
+_GRACE = 30.0
 _NOTES = (
     "memory: the most held while learning, beyond data and libraries; SHD: missing + extra + reversed, a "
     "reversed edge\ncounts once; gap: (loss - true loss) / true loss on held-out rows"
@@ -182,13 +184,13 @@ def _run(problem: Problem, label: str, options: dict[str, Any]) -> Score:
     except Exception as error:
         return Score(label, "failed", f"it cannot be sent to a process of its own: {error}")
     limit = options["max_time"]
-    patience = None if limit is None else 2 * limit + 30
+    patience = None if limit is None else 2 * limit + _GRACE
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-c", _ENTRY]
     try:
         done = subprocess.run(command, input=order, capture_output=True, env=environment, timeout=patience)
     except subprocess.TimeoutExpired:
-        return Score(label, "killed", f"it did not end within {patience:g} s of a budget of {limit:g} s")
+        return Score(label, "killed", f"not back {patience:g} s after the start, with max_time={limit:g} s")
     if done.returncode:
         last = done.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
         return Score(label, "failed", f"its process ended with code {done.returncode}: {last}")

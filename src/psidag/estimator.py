@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psidag.data.ingest import as_source
+from psidag.data.moments import Moments
 from psidag.data.sources import Table
 from psidag.errors import InputError
 from psidag.framework import Callback, Engine, Noise
@@ -141,10 +142,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        batch = as_source(X, sample_weight=sample_weight, least_rows=1)
-        if not isinstance(batch, Table):
-            raise InputError("partial_fit takes one table or array at a time; give iterators and moments to fit")
-        if not hasattr(self, "_online"):
+        started = hasattr(self, "_online")
+        batch = self._rows(X, sample_weight, "partial_fit", seen=started)
+        if not started:
             self._forget()
             self._note_columns(X, batch.names)
             self._online = OnlineLearner(
@@ -155,8 +155,6 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
                 noise=self.noise,
                 n_jobs=self.n_jobs,
             )
-        else:
-            validate_data(self, X, reset=False, skip_check_array=True)
         self._online.update(batch.X, batch.sample_weight)
         self._drop_results()
         return self
@@ -178,11 +176,16 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         float
         """
         check_is_fitted(self)
-        table = as_source(X, sample_weight=sample_weight, least_rows=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        if not isinstance(table, Table):
-            raise InputError("score needs the rows themselves, as an array or a table")
+        table = self._rows(X, sample_weight, "score", seen=True)
         return -squared_loss(self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight)
+
+    def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table:
+        """The rows of one table or array, with the columns that were seen before."""
+        if isinstance(X, Moments) or hasattr(X, "__next__"):
+            raise InputError(f"{method} takes one table or array at a time; iterators and moments go to fit")
+        if seen:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return cast(Table, as_source(X, sample_weight=sample_weight, least_rows=1))
 
     def _learn(self, source: Any) -> Solution:
         return learn_dag(

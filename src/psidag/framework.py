@@ -153,7 +153,7 @@ def run(
                 status = _judge(engine, trace, progress.finished)
             if on_step is not None:
                 on_step(progress, best)
-            status = status or progress.finished
+            status = progress.finished or status
             if status is None and max_time is not None and elapsed >= max_time:
                 status = Status("time_limit", _time_advice(max_time, trace))
     except KeyboardInterrupt:

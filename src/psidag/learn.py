@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,9 @@ from numpy.typing import ArrayLike
 
 from psidag.data.checks import data_warnings
 from psidag.data.ingest import as_source
+from psidag.data.missing import Missing
 from psidag.data.moments import Moments
+from psidag.data.sources import Stream
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError, listing
 from psidag.framework import Callback, Engine, Noise, Outcome, Progress, Task, run
@@ -51,6 +54,7 @@ def learn_dag(
     progress: bool = False,
     callback: Callback | None = None,
     sample_weight: ArrayLike | None = None,
+    missing: Missing = "error",
     names: Sequence[str] | None = None,
 ) -> Solution:
     """Learn a DAG: min over DAGs W of ½ mean |x − Wᵀx|², then keep the edges that the data support.
@@ -79,6 +83,9 @@ def learn_dag(
         Called with ``(round, candidate)`` after each round.
     sample_weight : array of shape (n,), optional
         Weights of the rows.
+    missing : {"error", "drop", "mean", "pairwise"}
+        What to do about missing values (NaN): refuse with advice, leave out rows, fill in the column mean, or
+        take each correlation from the rows that have both columns (for engines that work on moments).
     names : sequence of str, optional
         Column names where the data have none.
 
@@ -104,9 +111,11 @@ def learn_dag(
     if noise not in ("equal", "unequal"):
         raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
     check_threshold(threshold)
-    source = as_source(data, names=names, sample_weight=sample_weight)
+    source = as_source(data, names=names, sample_weight=sample_weight, missing=missing)
     engine = choose_engine(solver)
     with workers(n_jobs) as threads:
+        if isinstance(source, Stream) and not engine.needs_rows:
+            source.drain(None if max_time is None else time.perf_counter() + max_time)
         task = Task(source, bind(constraints, source.names), as_generator(random_state), threads, noise)
         with _progress_bar(progress, engine.name) as on_step:
             outcome = run(engine, task, max_time=max_time, on_step=on_step, callback=callback)
@@ -254,8 +263,7 @@ def _solution(
 
 def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, threads: Workers) -> sp.csr_array:
     """Parents by evidence, judged on correlations so that units do not matter."""
-    sd = np.sqrt(moments.variance)
-    sd[sd == 0] = 1.0
+    sd = np.where(moments.sd > 0, moments.sd, 1.0)
     C = moments.scatter / (moments.count * np.outer(sd, sd))
     np.fill_diagonal(C, 1.0)
     selected = select_within(C, moments.count, order, threads, constraints=constraints)

@@ -98,6 +98,31 @@ class Solution:
         """Column names."""
         return self.dag.names
 
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the arrays of the search, as plain values for JSON."""
+        return {
+            "variables": list(self.names),
+            "order": [self.names[v] for v in self.order],
+            "edges": [{"source": i, "target": j, "weight": w} for i, j, w in self.dag.edges()],
+            "status": self.status._asdict(),
+            "engine": self.engine,
+            "selection": self.selection,
+            "n_samples": self.n_samples,
+            "rounds": len(self.trace),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.dag.n_edges} edges among {self.dag.d} variables, learned from {self.n_samples:g} rows",
+            f"engine     {self.engine}, {len(self.trace)} rounds",
+            f"edges      {self.selection}",
+            f"status     {self.status}",
+        ]
+        strongest = sorted(self.dag.edges(), key=lambda edge: -abs(edge[2]))[:10]
+        width = max((len(edge[0]) for edge in strongest), default=0)
+        lines += [f"  {source:>{width}} -> {target}  {weight:.4g}" for source, target, weight in strongest]
+        return "\n".join(lines)
+
     def __repr__(self) -> str:
         return (
             f"Solution({self.dag.d} variables, {self.dag.n_edges} edges, {len(self.trace)} rounds of "

@@ -13,9 +13,8 @@ _COLLINEAR = 1e-9
 
 
 def constant_columns(moments: Moments) -> list[str]:
-    """Columns that do not vary beyond the rounding of their mean."""
-    noise = (1e-14 * np.abs(moments.mean)) ** 2
-    return [moments.names[j] for j in np.flatnonzero(moments.variance <= noise)]
+    """Columns that do not vary."""
+    return [moments.names[j] for j in np.flatnonzero(moments.sd == 0)]
 
 
 def data_warnings(moments: Moments) -> list[str]:
@@ -41,7 +40,7 @@ def data_warnings(moments: Moments) -> list[str]:
 
 def collinear_columns(moments: Moments) -> list[str]:
     """Columns that others determine: what a pivoted Cholesky factorisation of the correlations leaves over."""
-    sd = np.sqrt(moments.variance)
+    sd = moments.sd
     live = np.flatnonzero(sd > 0)
     C = moments.covariance[np.ix_(live, live)] / np.outer(sd[live], sd[live])
     _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(C, tol=_COLLINEAR, lower=1, overwrite_a=1)

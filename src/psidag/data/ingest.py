@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psidag.data.files import FileTable, read_table
+from psidag.data.missing import check_missing, complete
 from psidag.data.moments import Moments
 from psidag.data.sources import Rows, Source, Stream, Summary, Table
 from psidag.errors import InputError, listing
-
-_BLOCK_ROWS = 4096
 
 
 def as_source(
@@ -22,33 +22,39 @@ def as_source(
     *,
     names: Sequence[str] | None = None,
     sample_weight: ArrayLike | None = None,
+    missing: str = "error",
     least_rows: int = 2,
 ) -> Source:
-    """Make a source of an array, a table, a ``.npy`` path, an iterator of batches, or :class:`Moments`.
+    """Make a source of an array, a table, a file, an iterator of batches, or :class:`Moments`.
 
     Parameters
     ----------
     data : array, DataFrame, Arrow table, path, iterator or Moments
-        Arrays and tables are kept as they are, not copied, unless their type has to change.
+        Arrays and tables are kept as they are, not copied, unless their type has to change. A path is read by
+        :func:`psidag.data.files.read_table`.
     names : sequence of str, optional
         Column names; those of the table, else ``x0 …``, by default.
     sample_weight : array of shape (n,), optional
         Non-negative weights of the rows of a table or array.
+    missing : {"error", "drop", "mean", "pairwise"}
+        What to do about missing values; see :func:`psidag.data.missing.complete`.
     least_rows : int
         Fewer rows than this in a table or array are an error.
     """
+    check_missing(missing)
     if isinstance(data, Summary | Table | Stream | Moments) or hasattr(data, "__next__"):
         if sample_weight is not None:
             raise InputError("sample_weight goes with an array or a table, not with a stream or with moments")
         if isinstance(data, Moments):
             return Summary(data)
-        return _stream(iter(data), names) if hasattr(data, "__next__") else data
+        return _stream(iter(data), names, missing) if hasattr(data, "__next__") else data
     if isinstance(data, str | Path):
-        data = _open(Path(data))
+        data = read_table(data)
+    if isinstance(data, FileTable):
+        data, names = data.numbers_only().X, data.names if names is None else names
     X, found = as_rows(data, names)
     _check_shape(X, least_rows)
-    _check_finite(X, found)
-    return Table(X, found, _check_weight(sample_weight, len(X)))
+    return complete(X, found, _check_weight(sample_weight, len(X)), missing, least_rows)
 
 
 def as_rows(data: Any, names: Sequence[str] | None = None) -> tuple[Rows, tuple[str, ...]]:
@@ -139,27 +145,6 @@ def _check_shape(X: Rows, least_rows: int) -> None:
         )
 
 
-def _check_finite(X: Rows, names: Sequence[str]) -> None:
-    """Raise if anything is NaN or infinite, with the columns, how many rows, and the first of them."""
-    blocks = range(0, len(X), _BLOCK_ROWS)
-    if all(np.isfinite(X[start : start + _BLOCK_ROWS]).all() for start in blocks):
-        return
-    counts = np.zeros(X.shape[1], dtype=int)
-    first = np.full(X.shape[1], -1)
-    for start in blocks:
-        bad = ~np.isfinite(X[start : start + _BLOCK_ROWS])
-        fresh = bad.any(axis=0) & (first < 0)
-        first[fresh] = start + bad[:, fresh].argmax(axis=0)
-        counts += bad.sum(axis=0)
-    culprits = np.flatnonzero(counts)
-    details = "; ".join(f"{names[j]!r}: {counts[j]} rows, first row {first[j]}" for j in culprits[:5])
-    more = f"; and {len(culprits) - 5} more columns" if len(culprits) > 5 else ""
-    raise InputError(
-        f"Input X contains NaN or infinity ({details}{more}). Drop these rows, fill the values in, or leave "
-        "the columns out"
-    )
-
-
 def _check_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
     if weight is None:
         return None
@@ -174,8 +159,10 @@ def _check_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64] | Non
     return checked
 
 
-def _stream(batches: Iterator[Any], names: Sequence[str] | None) -> Stream:
+def _stream(batches: Iterator[Any], names: Sequence[str] | None, missing: str) -> Stream:
     """A stream of checked batches; the first one says how many columns there are and what they are called."""
+    if missing not in ("error", "drop"):
+        raise InputError(f'missing={missing!r} needs all rows at once; a stream can only drop them: missing="drop"')
     first = next(batches, None)
     if first is None:
         raise InputError("the stream gave no batch at all")
@@ -192,21 +179,9 @@ def _stream(batches: Iterator[Any], names: Sequence[str] | None) -> Stream:
                     f"batch {number} of the stream (from row {seen} on) has {rows.shape[1]} columns, "
                     f"the first batch had {len(found)}"
                 )
-            _check_finite(rows, found)
             seen += len(rows)
-            yield rows
+            whole = complete(rows, found, None, missing, 0)
+            if isinstance(whole, Table):
+                yield whole.X
 
     return Stream(checked(), found)
-
-
-def _open(path: Path) -> Rows:
-    """A ``.npy`` file, memory-mapped."""
-    if path.suffix != ".npy":
-        raise InputError(f"cannot read {path.name!r}: only .npy files can be given by path; load others as a table")
-    if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r}")
-    try:
-        mapped: Rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise InputError(f"{path.name!r} is not a readable .npy file: {error}") from None
-    return mapped

@@ -105,6 +105,13 @@ class Moments:
         """The diagonal of the covariance."""
         return np.diag(self.scatter) / max(self.count, 1.0)
 
+    @property
+    def sd(self) -> Floats:
+        """Standard deviations, exactly zero for columns that vary by no more than the rounding of their mean."""
+        sd = np.sqrt(self.variance)
+        sd[sd <= 1e-14 * np.abs(self.mean)] = 0.0
+        return sd
+
     def update(
         self,
         batch: NDArray[np.floating],

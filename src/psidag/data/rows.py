@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data.moments import Moments
 from psidag.data.sources import Rows, Stream, Table
 from psidag.parallel import Workers
 
@@ -75,7 +76,7 @@ class TableFeed:
         self._next = 0
         self.batch_size = min(batch_size, len(self._training))
         self.samples = 0
-        self.sd = np.sqrt(moments.variance)
+        self.sd = moments.sd
 
     def take(self) -> Rows:
         """The next batch of the epoch, or the first of a new one."""
@@ -106,7 +107,7 @@ class StreamFeed:
         self._pilot = pilot
         self.batch_size = batch_size
         self.samples = 0
-        self.sd = np.std(pilot, axis=0, dtype=np.float64)
+        self.sd = Moments.from_rows(pilot).sd
 
     def take(self) -> Rows | None:
         """The next rows, or None at the end of the stream."""
@@ -120,5 +121,5 @@ class StreamFeed:
 
 
 def typical_scale(sd: Floats) -> float:
-    """The geometric mean of the standard deviations that are not zero."""
-    return math.exp(float(np.log(sd[sd > 0]).mean()))
+    """The geometric mean of the standard deviations that are not zero; 1 if all are."""
+    return math.exp(float(np.log(sd[sd > 0]).mean())) if np.any(sd > 0) else 1.0

@@ -22,6 +22,8 @@ from psidag.stages.within_order import least_squares_within
 
 #: Work per slice in floating-point operations: a fraction of a second, so that clocks and Ctrl-C are heeded.
 _SLICE = 4e9
+#: What a step costs apart from its products, in the same unit.
+_OVERHEAD = 1e7
 #: An average longer than this share of the radius lies against the ball.
 _AGAINST_BALL = 0.9
 
@@ -125,18 +127,16 @@ class Stochastic:
         size = self.batch_size or (64 if d < 2000 else 256)
         rows = feed(needs_rows(task.source, self.name), size, self.holdout, task.rng, task.workers)
         sd = rows.sd
-        varying = sd[sd > 0]
-        if len(varying) == 0:
-            raise InputError("every column is constant: there is nothing to learn from")
         p, typical = self.source_scaling, typical_scale(sd)
-        scale = np.where(sd > 0, sd, typical) ** p * typical ** (1 - p)
-        wide = self.dtype == "float64" or varying.max() > 1e6 * varying.min()
+        spread = np.where(sd > 0, sd, typical)
+        scale = spread**p * typical ** (1 - p)
+        wide = self.dtype == "float64" or spread.max() > 1e6 * spread.min()
         weights = np.zeros((d, d), dtype=np.float64 if wide else np.float32)
         if self.start is not None:
             if np.shape(self.start) != (d, d):
                 raise InputError(f"start must be of shape ({d}, {d}); got {np.shape(self.start)}")
             weights[:] = (np.asarray(self.start) * scale[:, None]).T
-        radius = max(2 * math.sqrt(float(sd @ sd)), 2 * float(np.linalg.norm(weights)))
+        radius = 2 * max(math.sqrt(float(spread @ spread)), float(np.linalg.norm(weights)))
         order = None if self.order is None else check_order(self.order, d)
         if order is not None and not task.constraints.respects(order):
             raise InputError("the order to keep to contradicts the constraints")
@@ -147,7 +147,7 @@ class Stochastic:
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of gradient steps; at the end of A1 the projection, at the end of A2 the round."""
         descent, left = state.descent, state.left
-        stop = max(0, left - max(1, int(_SLICE / (4.0 * state.feed.batch_size * task.d**2))))
+        stop = max(0, left - max(1, int(_SLICE / (4.0 * state.feed.batch_size * task.d**2 + _OVERHEAD))))
         ended: Status | None = None
         while left > stop and ended is None:
             rows = state.feed.take()

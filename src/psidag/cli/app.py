@@ -1,0 +1,89 @@
+"""The command ``psidag``: its subcommands, and what becomes of errors, warnings and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from psidag.cli.console import complain, show_warning
+from psidag.errors import InputError
+
+#: What typer raises over a command line it cannot use. Its home moved when typer took click in; the family did not.
+_UsageError: Any = typer.BadParameter.__bases__[0]
+_CommandError: Any = _UsageError.__bases__[0]
+
+app = typer.Typer(
+    name="psidag",
+    help="Learn directed acyclic graphs from data.",
+    epilog="Start with: psidag demo",
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> NoReturn:
+    """Run the command line. Errors are one line and exit code 2, Ctrl-C is 130."""
+    import psidag.cli.commands  # noqa: F401  (the commands join `app` when they are imported)
+
+    warnings.showwarning = show_warning
+    try:
+        # Without standalone mode typer hands its errors over instead of drawing a box.
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except _CommandError as error:
+        code = _fail(_usage(error))
+    except InputError as error:
+        code = _fail(str(error))
+    except typer.Exit as done:
+        code = done.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        complain("stopped before there was anything to save")
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does; nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        code = _fail(f"{error.strerror or error}" + (f": {error.filename!r}" if error.filename else ""))
+    except MemoryError:
+        code = _fail("not enough memory for this problem; `psidag info` says how much it takes")
+    except Exception as error:
+        if os.environ.get("PSIDAG_DEBUG"):
+            raise
+        kind = type(error).__name__
+        code = _fail(f"internal error, please report it: {kind}: {error} (PSIDAG_DEBUG=1 shows where)")
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Any) -> str:
+    return str(error.format_message()) + (" (see --help)" if isinstance(error, _UsageError) else "")
+
+
+def _fail(message: str) -> int:
+    complain(" ".join(message.split()))
+    return 2
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from psidag import __version__
+
+        typer.echo(f"psidag {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version and stop.")
+    ] = False,
+) -> None:
+    """Learn directed acyclic graphs from data."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

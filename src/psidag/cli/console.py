@@ -1,0 +1,45 @@
+"""How the command line speaks: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from psidag.errors import DataWarning
+
+
+def say(text: str = "") -> None:
+    """A line of the result."""
+    sys.stdout.write(text + "\n")
+
+
+def say_json(value: Any) -> None:
+    """The result for machines: one JSON value, with null for what is not a finite number."""
+    say(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False))
+
+
+def note(text: str) -> None:
+    """A remark beside the result."""
+    sys.stderr.write(f"note: {text}\n")
+
+
+def complain(text: str) -> None:
+    """Why there is no result."""
+    sys.stderr.write(f"psidag: {text}\n")
+
+
+def show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Our own warnings as one line each; those of other libraries are not the user's business."""
+    if issubclass(category, DataWarning):
+        sys.stderr.write(f"warning: {message}\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value

@@ -1,0 +1,94 @@
+"""What goes into a file: the DAG, and what is known of its edges and vertices besides."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from psidag.errors import InputError, listing
+from psidag.graph.dag import DAG
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """A DAG with columns of numbers for its edges (in the order of ``dag.edges()``) and its vertices."""
+
+    dag: DAG
+    edge_values: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    node_values: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Each vertex as a record: its name and its values; what is not a finite number is None."""
+        columns = {key: _plain(values) for key, values in self.node_values.items()}
+        return [
+            {"name": name} | {key: values[k] for key, values in columns.items()}
+            for k, name in enumerate(self.dag.names)
+        ]
+
+    def edges(self) -> list[dict[str, Any]]:
+        """Each edge as a record: source, target, weight and its values."""
+        columns = {key: _plain(values) for key, values in self.edge_values.items()}
+        return [
+            {"source": source, "target": target, "weight": weight}
+            | {key: values[k] for key, values in columns.items()}
+            for k, (source, target, weight) in enumerate(self.dag.edges())
+        ]
+
+
+def as_content(graph: Any) -> Content:
+    """The content of a DAG, of a Solution or model that has one, or of a matrix."""
+    candidate: Any
+    for candidate in (graph, getattr(graph, "solution_", None)):
+        if isinstance(candidate, Content):
+            return candidate
+        if isinstance(candidate, DAG):
+            return Content(candidate)
+        if hasattr(candidate, "content"):
+            content: Content = candidate.content()
+            return content
+        if isinstance(getattr(candidate, "dag", None), DAG):
+            return Content(candidate.dag)
+    return Content(DAG.from_weights(graph))
+
+
+def build(names: Iterable[str], edges: Iterable[tuple[str, str, float]], where: str) -> DAG:
+    """The DAG of a file, with errors that say what in it is wrong."""
+    named = list(names)
+    twice = [name for name, times in Counter(named).items() if times > 1]
+    if twice:
+        raise InputError(f"{where} names a vertex twice: {listing(twice)}")
+    triples = list(edges)
+    known = dict.fromkeys(named)
+    known |= dict.fromkeys(name for edge in triples for name in edge[:2])
+    seen: set[tuple[str, str]] = set()
+    for source, target, weight in triples:
+        if source == target:
+            raise InputError(f"{where} has an edge from {source!r} to itself: not a DAG")
+        if (source, target) in seen:
+            raise InputError(f"{where} has the edge {source!r} -> {target!r} twice")
+        if not math.isfinite(weight) or weight == 0:
+            raise InputError(
+                f"{where}: the weight of {source!r} -> {target!r} is {weight:g}; it must be finite and not 0"
+            )
+        seen.add((source, target))
+    return DAG.from_edges(triples, names=tuple(known))
+
+
+def number(value: Any, where: str, what: str) -> float:
+    """A weight as a float; one that is not given is 1."""
+    if value is None or value == "":
+        return 1.0
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: the weight of {what} is {value!r}, not a number") from None
+
+
+def _plain(values: Sequence[float]) -> list[float | None]:
+    return [float(v) if np.isfinite(v) else None for v in values]
