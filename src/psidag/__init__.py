@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from psidag.compare import compare
 from psidag.data.moments import Moments
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError
@@ -36,6 +37,7 @@ __all__ = [
     "Solution",
     "Stochastic",
     "Universal",
+    "compare",
     "fit_dag",
     "fit_order",
     "learn_dag",
