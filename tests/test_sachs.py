@@ -8,9 +8,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
-from sachs import PUBLISHED, measure, median  # noqa: E402
-
 from psidag.baselines import Dagma, EqVar, Notears
+from sachs import PUBLISHED, measure, median
 
 
 @pytest.mark.slow
