@@ -1,0 +1,636 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Search by re-insertion: one node is taken out of the order and put back where the score is lowest.
+
+A :class:`Network` is a DAG with an order, the regression of every node on its parents, and a queue of nodes to
+look at. It is compiled because a sweep is thousands of small, dependent O(k) and O(k^2) updates.
+"""
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy, memset
+
+from psidag.stages._regression cimport (
+    Regression, Score, add, clear, conditional_variance, copy, cost, drop, find, least_gain, least_loss,
+    make_score, real, release, reserve, residual_covariance, rounding, weakest,
+)
+
+
+cdef struct Bag:
+    # A list of nodes that grows.
+    Py_ssize_t size
+    Py_ssize_t room
+    int32_t* items
+
+
+cdef inline int push(Bag* bag, int32_t item) noexcept nogil:
+    cdef void* p
+    if bag.size == bag.room:
+        p = realloc(bag.items, (2 * bag.room + 4) * sizeof(int32_t))
+        if p == NULL:
+            return -1
+        bag.items = <int32_t*> p
+        bag.room = 2 * bag.room + 4
+    bag.items[bag.size] = item
+    bag.size += 1
+    return 0
+
+
+cdef inline void take_out(Bag* bag, int32_t item) noexcept nogil:
+    cdef Py_ssize_t a
+    for a in range(bag.size):
+        if bag.items[a] == item:
+            bag.size -= 1
+            bag.items[a] = bag.items[bag.size]
+            return
+
+
+cdef struct State:
+    Py_ssize_t d
+    Score score
+    double* sigma2              # known noise variance of each node, 0 where it is the node's own
+    Regression* fits
+    Bag* children
+    int32_t* order
+    int32_t* place
+    Py_ssize_t max_parents
+    double patience             # a direction is left when the score is so much worse
+    double tolerance            # a move must lower the score by more than this; negative: may raise it so much
+    # prior knowledge
+    int32_t* tier
+    int32_t* required_start
+    int32_t* required
+    int32_t* forbidden_start
+    int32_t* forbidden
+    # nodes to sweep, first in first out
+    int32_t* queue
+    uint8_t* queued
+    Py_ssize_t head
+    Py_ssize_t waiting
+    # scratch
+    uint8_t* mark
+    double* scratch
+    Regression me
+    Regression other
+    Bag candidates
+    Bag trial
+    Bag chosen
+    Bag touched
+    # counters
+    int64_t sweeps
+    int64_t visits
+    int64_t moves
+
+
+cdef inline bint listed(const int32_t* start, const int32_t* items, Py_ssize_t j, int32_t i) noexcept nogil:
+    cdef Py_ssize_t a
+    for a in range(start[j], start[j + 1]):
+        if items[a] == i:
+            return True
+    return False
+
+
+cdef inline bint may_point(State* s, int32_t i, int32_t j) noexcept nogil:
+    """Whether i -> j is not forbidden."""
+    return not listed(s.forbidden_start, s.forbidden, j, i)
+
+
+cdef inline bint must_precede(State* s, int32_t i, int32_t j) noexcept nogil:
+    """Whether i stands before j in every order that respects the prior knowledge and may be reached by one swap."""
+    if s.tier[i] >= 0 and s.tier[j] >= 0 and s.tier[i] < s.tier[j]:
+        return True
+    return listed(s.required_start, s.required, j, i)
+
+
+cdef inline void enqueue(State* s, int32_t v) noexcept nogil:
+    cdef Py_ssize_t at
+    if not s.queued[v]:
+        s.queued[v] = 1
+        at = s.head + s.waiting
+        s.queue[at - s.d if at >= s.d else at] = v
+        s.waiting += 1
+
+
+cdef inline double node_cost(State* s, int32_t j, Regression* fit) noexcept nogil:
+    return cost(&s.score, s.sigma2[j], fit.v, fit.k)
+
+
+cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, const int32_t* candidates,
+                         Py_ssize_t count) noexcept nogil:
+    """Forward-backward selection for j from the parents it has over a short list of candidates; -1 without memory."""
+    cdef Py_ssize_t a, w, d = s.d
+    cdef int32_t i, best
+    cdef double loss, least, c, delta, tiny = rounding(S)
+    cdef const real* row
+    while True:
+        while fit.k > fit.locked:
+            w = weakest(fit, fit.k, &loss)
+            if loss > least_loss(&s.score, s.sigma2[j], fit.v):
+                break
+            drop(fit, w, s.scratch)
+        if fit.k >= s.max_parents or fit.v <= tiny * fit.variance:
+            return 0
+        best = -1
+        least = least_gain(&s.score, s.sigma2[j], fit.v)
+        for a in range(count):
+            i = candidates[a]
+            if i == j:
+                continue
+            row = S + i * d
+            c = residual_covariance(row, j, fit)
+            # The conditional variance is at most the variance: most candidates end here.
+            if c * c <= least * tiny * row[i]:
+                continue
+            if find(fit, i) >= 0:
+                continue
+            delta = conditional_variance(row, i, fit, s.scratch)
+            if delta > tiny * row[i] and c * c > least * delta and may_point(s, i, j):
+                best = i
+                least = c * c / delta
+        if best < 0:
+            return 0
+        if reserve(fit, fit.k + 1) < 0:
+            return -1
+        if not add(S + best * d, best, j, fit, s.scratch):
+            return 0
+
+
+cdef inline int note(Bag* trial, int32_t z, Regression* fit) noexcept nogil:
+    """Remember new parents of z: z, their number, they."""
+    cdef Py_ssize_t a
+    if push(trial, z) < 0 or push(trial, <int32_t> fit.k) < 0:
+        return -1
+    for a in range(fit.k):
+        if push(trial, fit.parents[a]) < 0:
+            return -1
+    return 0
+
+
+cdef inline int become(const real* S, State* s, int32_t j, const int32_t* parents, Py_ssize_t k) noexcept nogil:
+    """Give j these parents, in place; those that it has and keeps stay. Collinear ones stay out."""
+    cdef Regression* fit = s.fits + j
+    cdef Py_ssize_t a = fit.locked, h
+    cdef int32_t i
+    while a < fit.k:
+        i = fit.parents[a]
+        for h in range(k):
+            if parents[h] == i:
+                a += 1
+                break
+        else:
+            if push(&s.touched, i) < 0:
+                return -1
+            take_out(s.children + i, j)
+            drop(fit, a, s.scratch)
+    for h in range(k):
+        i = parents[h]
+        if find(fit, i) < 0:
+            if reserve(fit, fit.k + 1) < 0 or push(&s.touched, i) < 0:
+                return -1
+            if add(S + i * s.d, i, j, fit, s.scratch):
+                if push(s.children + i, j) < 0:
+                    return -1
+    return push(&s.touched, j)
+
+
+cdef inline void shift(State* s, Py_ssize_t source, Py_ssize_t target) noexcept nogil:
+    """Move the node at one place of the order to another; those between make way."""
+    cdef Py_ssize_t t
+    cdef int32_t v = s.order[source]
+    cdef Py_ssize_t step = 1 if target > source else -1
+    t = source
+    while t != target:
+        s.order[t] = s.order[t + step]
+        s.place[s.order[t]] = <int32_t> t
+        t += step
+    s.order[target] = v
+    s.place[v] = <int32_t> target
+
+
+cdef inline bint stays_without(const real* S, State* s, int32_t z, int32_t v, Regression* me, double* after) noexcept nogil:
+    """Whether z, when it loses its parent v, loses no other and takes none of v's parents; then its variance is in after.
+
+    O(k) and O(k^2) without a copy of the regression.
+    """
+    cdef Regression* fit = s.fits + z
+    cdef Py_ssize_t a, h, w = find(fit, v), k = fit.k, d = s.d
+    cdef int32_t i
+    cdef const double* mw = fit.M + w * fit.room
+    cdef double m = mw[w], bw = fit.b[w], b, ma, c, delta, share, level, tiny = rounding(S)
+    cdef double* remaining = s.scratch + d
+    cdef const real* row
+    after[0] = fit.v + bw * bw / m
+    level = least_loss(&s.score, s.sigma2[z], after[0])
+    for a in range(k):
+        b = fit.b[a] - mw[a] * bw / m
+        remaining[a] = b
+        ma = fit.M[a * fit.room + a] - mw[a] * mw[a] / m
+        if a != w and a >= fit.locked and b * b <= level * ma:
+            return False
+    remaining[w] = 0
+    level = least_gain(&s.score, s.sigma2[z], after[0])
+    for h in range(me.k):
+        i = me.parents[h]
+        row = S + i * d
+        c = row[z]
+        for a in range(k):
+            c -= remaining[a] * row[fit.parents[a]]
+        if c * c <= level * tiny or i == z or find(fit, i) >= 0:
+            continue
+        delta = conditional_variance(row, i, fit, s.scratch)
+        share = 0
+        for a in range(k):
+            share += mw[a] * row[fit.parents[a]]
+        delta += share * share / m
+        if delta > tiny * row[i] and c * c > level * delta and may_point(s, i, z):
+            return False
+    return True
+
+
+cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
+    """Walk v to the left past its ancestors; note in s.trial the parents that others get up to the best place."""
+    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, lowest = p, end = 0
+    cdef int32_t z
+    cdef double change = 0, now, before, c, delta, level
+    cdef Regression* me = &s.me
+    cdef Regression* fit
+    cdef const real* row = S + v * d
+    if copy(me, s.fits + v) < 0:
+        return -1
+    before = node_cost(s, v, me)
+    s.trial.size = 0
+    s.chosen.size = 0
+    for a in range(me.k):
+        s.mark[s.place[me.parents[a]]] = 1
+        if s.place[me.parents[a]] < lowest:
+            lowest = s.place[me.parents[a]]
+    t = p - 1
+    while t >= lowest:
+        if not s.mark[t]:
+            t -= 1
+            continue
+        s.mark[t] = 0
+        s.visits += 1
+        z = s.order[t]
+        if must_precede(s, z, v):
+            break
+        fit = s.fits + z
+        s.candidates.size = 0
+        for a in range(me.k):
+            if me.parents[a] != z and push(&s.candidates, me.parents[a]) < 0:
+                return -1
+        for a in range(fit.k):
+            s.mark[s.place[fit.parents[a]]] = 1
+            if s.place[fit.parents[a]] < lowest:
+                lowest = s.place[fit.parents[a]]
+        a = find(me, z)
+        if a >= 0:
+            drop(me, a, s.scratch)
+            if reselect(S, s, v, me, fit.parents, fit.k) < 0:
+                return -1
+            now = node_cost(s, v, me)
+            change += now - before
+            before = now
+        c = residual_covariance(row, z, fit)
+        level = least_gain(&s.score, s.sigma2[z], fit.v)
+        if c * c > level * rounding(S) * row[v] and may_point(s, v, z):
+            delta = conditional_variance(row, v, fit, s.scratch)
+            if delta > rounding(S) * row[v] and c * c > level * delta and fit.k < s.max_parents:
+                if copy(&s.other, fit) < 0:
+                    return -1
+                add(row, v, z, &s.other, s.scratch)
+                if reselect(S, s, z, &s.other, s.candidates.items, s.candidates.size) < 0:
+                    return -1
+                change += node_cost(s, z, &s.other) - node_cost(s, z, fit)
+                if note(&s.trial, z, &s.other) < 0:
+                    return -1
+        if change < best[0]:
+            best[0] = change
+            target[0] = t
+            end = s.trial.size
+            s.chosen.size = 0
+            for a in range(me.k):
+                if push(&s.chosen, me.parents[a]) < 0:
+                    return -1
+        if change > s.patience:
+            break
+        t -= 1
+    if t >= lowest:
+        memset(s.mark + lowest, 0, t - lowest + 1)
+    s.trial.size = end
+    return 0
+
+
+cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
+    """Walk v to the right past its descendants; as before."""
+    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, highest = p, end = 0
+    cdef int32_t z
+    cdef double change = 0, now, before, c, delta, after
+    cdef Regression* me = &s.me
+    cdef Regression* fit
+    cdef const real* row
+    if copy(me, s.fits + v) < 0:
+        return -1
+    before = node_cost(s, v, me)
+    s.trial.size = 0
+    s.chosen.size = 0
+    for a in range(s.children[v].size):
+        z = s.children[v].items[a]
+        s.mark[s.place[z]] = 1
+        if s.place[z] > highest:
+            highest = s.place[z]
+    t = p + 1
+    while t <= highest:
+        if not s.mark[t]:
+            t += 1
+            continue
+        s.mark[t] = 0
+        s.visits += 1
+        z = s.order[t]
+        if must_precede(s, v, z):
+            break
+        fit = s.fits + z
+        for a in range(s.children[z].size):
+            s.mark[s.place[s.children[z].items[a]]] = 1
+            if s.place[s.children[z].items[a]] > highest:
+                highest = s.place[s.children[z].items[a]]
+        if find(fit, v) >= 0:
+            if stays_without(S, s, z, v, me, &after):
+                change += cost(&s.score, s.sigma2[z], after, fit.k - 1) - node_cost(s, z, fit)
+                if push(&s.trial, z) < 0 or push(&s.trial, <int32_t> (fit.k - 1)) < 0:
+                    return -1
+                for a in range(fit.k):
+                    if fit.parents[a] != v and push(&s.trial, fit.parents[a]) < 0:
+                        return -1
+            else:
+                if copy(&s.other, fit) < 0:
+                    return -1
+                drop(&s.other, find(&s.other, v), s.scratch)
+                if reselect(S, s, z, &s.other, me.parents, me.k) < 0:
+                    return -1
+                change += node_cost(s, z, &s.other) - node_cost(s, z, fit)
+                if note(&s.trial, z, &s.other) < 0:
+                    return -1
+        row = S + z * d
+        c = residual_covariance(row, v, me)
+        if c * c > least_gain(&s.score, s.sigma2[v], me.v) * rounding(S) * row[z] and may_point(s, z, v):
+            delta = conditional_variance(row, z, me, s.scratch)
+            if (delta > rounding(S) * row[z] and c * c > least_gain(&s.score, s.sigma2[v], me.v) * delta
+                    and me.k < s.max_parents and reserve(me, me.k + 1) == 0):
+                add(row, z, v, me, s.scratch)
+                s.candidates.size = 0
+                for a in range(fit.k):
+                    if fit.parents[a] != v and push(&s.candidates, fit.parents[a]) < 0:
+                        return -1
+                if reselect(S, s, v, me, s.candidates.items, s.candidates.size) < 0:
+                    return -1
+                now = node_cost(s, v, me)
+                change += now - before
+                before = now
+        if change < best[0]:
+            best[0] = change
+            target[0] = t
+            end = s.trial.size
+            s.chosen.size = 0
+            for a in range(me.k):
+                if push(&s.chosen, me.parents[a]) < 0:
+                    return -1
+        if change > s.patience:
+            break
+        t += 1
+    if t <= highest:
+        memset(s.mark + t, 0, highest - t + 1)
+    s.trial.size = end
+    return 0
+
+
+cdef int commit(const real* S, State* s, int32_t v, Py_ssize_t target) noexcept nogil:
+    """Carry out the move noted in s.trial and s.chosen, and queue everyone whose neighbourhood it changed."""
+    cdef Py_ssize_t at = 0, k, a
+    cdef int32_t z
+    s.touched.size = 0
+    while at < s.trial.size:
+        k = s.trial.items[at + 1]
+        if become(S, s, s.trial.items[at], s.trial.items + at + 2, k) < 0:
+            return -1
+        at += k + 2
+    if become(S, s, v, s.chosen.items, s.chosen.size) < 0:
+        return -1
+    shift(s, s.place[v], target)
+    return 0
+
+
+cdef void requeue(State* s) noexcept nogil:
+    cdef Py_ssize_t a, h
+    cdef int32_t z
+    for a in range(s.touched.size):
+        z = s.touched.items[a]
+        enqueue(s, z)
+        for h in range(s.fits[z].k):
+            enqueue(s, s.fits[z].parents[h])
+        for h in range(s.children[z].size):
+            enqueue(s, s.children[z].items[h])
+
+
+cdef int sweep(const real* S, State* s, int32_t v) noexcept nogil:
+    """Put v where the score is lowest; 1 if that was a gain, 0 if not, -1 when memory is out."""
+    cdef double best = -s.tolerance
+    cdef Py_ssize_t target = s.place[v], right
+    s.sweeps += 1
+    # The right walk overwrites what the left one noted: walk left again if it was the better one.
+    if leftwards(S, s, v, &best, &target) < 0:
+        return -1
+    right = target
+    if rightwards(S, s, v, &best, &right) < 0:
+        return -1
+    if right == target:
+        if target == s.place[v]:
+            return 0
+        best = -s.tolerance
+        if leftwards(S, s, v, &best, &target) < 0:
+            return -1
+    else:
+        target = right
+    s.moves += 1
+    if commit(S, s, v, target) < 0:
+        return -1
+    if best < -1e-7:
+        requeue(s)
+        return 1
+    return 0
+
+
+cdef class Network:
+    """A DAG with an order and the regression of every node, to be searched in place."""
+
+    cdef State s
+
+    def __cinit__(self, Py_ssize_t d, *_):
+        memset(&self.s, 0, sizeof(State))
+        self.s.d = d
+
+    def __init__(
+        self, Py_ssize_t d, const int32_t[::1] order, const double[::1] variance, const int32_t[::1] tier,
+        const int32_t[::1] required_start, const int32_t[::1] required,
+        const int32_t[::1] forbidden_start, const int32_t[::1] forbidden,
+    ):
+        cdef State* s = &self.s
+        cdef Py_ssize_t j
+        s.sigma2 = <double*> calloc(d, sizeof(double))
+        s.fits = <Regression*> calloc(d, sizeof(Regression))
+        s.children = <Bag*> calloc(d, sizeof(Bag))
+        s.order = <int32_t*> calloc(d, sizeof(int32_t))
+        s.place = <int32_t*> calloc(d, sizeof(int32_t))
+        s.tier = <int32_t*> calloc(d, sizeof(int32_t))
+        s.required_start = <int32_t*> calloc(d + 1, sizeof(int32_t))
+        s.required = <int32_t*> calloc(required.shape[0] + 1, sizeof(int32_t))
+        s.forbidden_start = <int32_t*> calloc(d + 1, sizeof(int32_t))
+        s.forbidden = <int32_t*> calloc(forbidden.shape[0] + 1, sizeof(int32_t))
+        s.queue = <int32_t*> calloc(d, sizeof(int32_t))
+        s.queued = <uint8_t*> calloc(d, 1)
+        s.mark = <uint8_t*> calloc(d, 1)
+        s.scratch = <double*> calloc(2 * d, sizeof(double))
+        if (s.sigma2 == NULL or s.fits == NULL or s.children == NULL or s.order == NULL or s.place == NULL
+                or s.tier == NULL or s.required_start == NULL or s.required == NULL or s.forbidden_start == NULL
+                or s.forbidden == NULL or s.queue == NULL or s.queued == NULL or s.mark == NULL
+                or s.scratch == NULL):
+            raise MemoryError(f"no memory for a network of {d} nodes")
+        for j in range(d):
+            s.order[j] = order[j]
+            s.place[order[j]] = <int32_t> j
+            s.tier[j] = tier[j]
+            clear(s.fits + j, variance[j])
+        for j in range(d + 1):
+            s.required_start[j] = required_start[j]
+            s.forbidden_start[j] = forbidden_start[j]
+        for j in range(required.shape[0]):
+            s.required[j] = required[j]
+        for j in range(forbidden.shape[0]):
+            s.forbidden[j] = forbidden[j]
+
+    def __dealloc__(self):
+        cdef State* s = &self.s
+        cdef Py_ssize_t j
+        for j in range(s.d):
+            if s.fits != NULL:
+                release(s.fits + j)
+            if s.children != NULL:
+                free(s.children[j].items)
+        release(&s.me)
+        release(&s.other)
+        free(s.candidates.items)
+        free(s.trial.items)
+        free(s.chosen.items)
+        free(s.touched.items)
+        free(s.sigma2)
+        free(s.fits)
+        free(s.children)
+        free(s.order)
+        free(s.place)
+        free(s.tier)
+        free(s.required_start)
+        free(s.required)
+        free(s.forbidden_start)
+        free(s.forbidden)
+        free(s.queue)
+        free(s.queued)
+        free(s.mark)
+        free(s.scratch)
+
+    @property
+    def waiting(self):
+        """How many nodes are queued."""
+        return self.s.waiting
+
+    @property
+    def counters(self):
+        """Sweeps, nodes passed in them, moves."""
+        return self.s.sweeps, self.s.visits, self.s.moves
+
+    def configure(self, double n, double penalty, const double[::1] sigma2, Py_ssize_t max_parents,
+                  double patience, double tolerance):
+        """Set the score and how far a sweep goes."""
+        cdef Py_ssize_t j
+        self.s.score = make_score(n, penalty)
+        self.s.max_parents = max_parents
+        self.s.patience = patience
+        self.s.tolerance = tolerance
+        for j in range(self.s.d):
+            self.s.sigma2[j] = sigma2[j]
+
+    def read_order(self, int32_t[::1] order):
+        """Fill the order."""
+        cdef Py_ssize_t t
+        for t in range(self.s.d):
+            order[t] = self.s.order[t]
+
+    def write_order(self, const int32_t[::1] order):
+        """Take another order in which all edges point forward."""
+        cdef Py_ssize_t t
+        for t in range(self.s.d):
+            self.s.order[t] = order[t]
+            self.s.place[order[t]] = <int32_t> t
+
+    def edge_count(self):
+        """How many edges there are."""
+        cdef Py_ssize_t j, total = 0
+        for j in range(self.s.d):
+            total += self.s.fits[j].k
+        return total
+
+    def read(self, int64_t[::1] ends, int32_t[::1] parents, double[::1] weights, double[::1] variances):
+        """Fill the parents of node 0, 1, … with their weights, where each list ends, and the residual variances."""
+        cdef Py_ssize_t j, a, at = 0
+        cdef Regression* fit
+        for j in range(self.s.d):
+            fit = self.s.fits + j
+            for a in range(fit.k):
+                parents[at + a] = fit.parents[a]
+                weights[at + a] = fit.b[a]
+            at += fit.k
+            ends[j] = at
+            variances[j] = fit.v
+
+
+def write(const real[:, ::1] S, Network net, const int32_t[::1] nodes, const int32_t[::1] start,
+          const int32_t[::1] parents, bint lock=False):
+    """Give the nodes the parents ``parents[start[a]:start[a + 1]]``, in place, and queue them with their neighbours."""
+    cdef State* s = &net.s
+    cdef const real* base = &S[0, 0]
+    cdef Py_ssize_t a
+    cdef int32_t j
+    cdef const int32_t* items = &parents[0] if parents.shape[0] else NULL
+    s.touched.size = 0
+    with nogil:
+        for a in range(nodes.shape[0]):
+            j = nodes[a]
+            if become(base, s, j, items + start[a], start[a + 1] - start[a]) < 0:
+                with gil:
+                    raise MemoryError("no memory for a regression")
+            if lock:
+                s.fits[j].locked = s.fits[j].k
+        requeue(s)
+
+
+def drain(const real[:, ::1] S, Network net, Py_ssize_t sweeps):
+    """Sweep up to so many queued nodes, in place; returns how many of the sweeps gained."""
+    cdef State* s = &net.s
+    cdef const real* base = &S[0, 0]
+    cdef Py_ssize_t gains = 0, a
+    cdef int code = 0
+    cdef int32_t v
+    with nogil:
+        for a in range(sweeps):
+            if s.waiting == 0:
+                break
+            v = s.queue[s.head]
+            s.head = 0 if s.head + 1 == s.d else s.head + 1
+            s.waiting -= 1
+            s.queued[v] = 0
+            code = sweep(base, s, v)
+            if code < 0:
+                break
+            gains += code
+    if code < 0:
+        raise MemoryError("no memory for a regression")
+    return gains
