@@ -13,6 +13,8 @@ from psidag.errors import InputError
 
 Rows = NDArray[np.floating]
 
+_SUM_AT_ONCE = 2048
+
 
 class Source(Protocol):
     """Anything a graph can be learned from."""
@@ -60,8 +62,12 @@ class Stream:
     def __init__(self, batches: Iterator[Rows], names: Sequence[str]) -> None:
         self._batches = batches
         self.names = tuple(names)
-        self._seen = Moments(len(self.names), self.names)
+        self.mean = np.zeros(len(self.names))
+        """Running mean of the rows that have passed."""
+        self._count = 0
+        self._moments = Moments(len(self.names), self.names)
         self._waiting: list[Rows] = []
+        self._unsummed: list[Rows] = []
 
     @property
     def d(self) -> int:
@@ -75,16 +81,26 @@ class Stream:
             batch = next(self._batches, None)
             if batch is None:
                 break
-            self._seen.update(batch)
             self._waiting.append(batch)
             have += len(batch)
         rows = np.concatenate(self._waiting) if self._waiting else np.empty((0, self.d))
         self._waiting = [rows[n:]] if len(rows) > n else []
-        return rows[:n]
+        taken = rows[:n]
+        if len(taken):
+            self._count += len(taken)
+            self.mean = self.mean + (taken - self.mean).sum(axis=0) / self._count
+            self._unsummed.append(taken)
+            # The scatter is d x d: adding a few thousand rows at once costs little more than adding one.
+            if sum(map(len, self._unsummed)) >= _SUM_AT_ONCE:
+                self.moments()
+        return taken
 
     def moments(self) -> Moments:
         """The moments of the rows that have passed so far."""
-        return self._seen
+        if self._unsummed:
+            self._moments.update(np.concatenate(self._unsummed))
+            self._unsummed = []
+        return self._moments
 
 
 class Summary:

@@ -156,7 +156,7 @@ class BoundConstraints:
         """
         if self.respects(order):
             return order
-        before = self._precedence()
+        before = self.precedence
         count = before.shape[0]
         place = np.concatenate([positions(order), np.full(count - self.d, -1)])
         waiting = np.bincount(before.indices, minlength=count)
@@ -176,7 +176,8 @@ class BoundConstraints:
             raise CycleError(f"the constraints contradict each other: {steps}", loop)
         return np.array([v for v in result if v < self.d], dtype=np.intp)
 
-    def _precedence(self) -> sp.csr_array:
+    @cached_property
+    def precedence(self) -> sp.csr_array:
         """Who must come before whom; a milestone vertex between consecutive tiers keeps it sparse."""
         levels = np.unique(self.tier[self.tier >= 0])
         edges = [tuple(edge) for edge in self.required.tolist()]

@@ -68,26 +68,33 @@ def as_adjacency(graph: Any) -> sp.csr_array:
     return matrix
 
 
-def topological_order(graph: Any) -> Order:
-    """An order in which every edge points forward, by Kahn's algorithm level by level.
+def topological_levels(graph: Any) -> list[Order]:
+    """The vertices level by level: level k holds those whose longest path from a source has k edges.
 
-    Ties keep the order of the columns. A cyclic graph raises :class:`CycleError`, which prints one cycle.
+    Kahn's algorithm. A cyclic graph raises :class:`CycleError`, which prints one cycle.
     """
     edges = as_adjacency(graph)
     d = edges.shape[0]
     waiting = np.bincount(edges.indices, minlength=d)
     ready = np.flatnonzero(waiting == 0)
-    levels = [ready]
+    levels: list[Order] = []
     while len(ready):
+        levels.append(ready)
         targets = edges[ready].indices
         np.subtract.at(waiting, targets, 1)
-        ready = np.unique(targets[waiting[targets] == 0])
-        levels.append(ready)
-    order = np.concatenate(levels).astype(np.intp)
-    if len(order) < d:
-        cycle = find_cycle(edges, np.setdiff1d(np.arange(d), order))
+        ready = np.unique(targets[waiting[targets] == 0]).astype(np.intp)
+    if waiting.any():
+        cycle = find_cycle(edges, np.flatnonzero(waiting))
         raise CycleError(f"the graph has a cycle: {' -> '.join(map(str, cycle))}", cycle)
-    return order
+    return levels
+
+
+def topological_order(graph: Any) -> Order:
+    """An order in which every edge points forward: the levels one after another.
+
+    Ties keep the order of the columns. A cyclic graph raises :class:`CycleError`, which prints one cycle.
+    """
+    return np.concatenate([np.empty(0, dtype=np.intp), *topological_levels(graph)])
 
 
 def find_cycle(edges: sp.csr_array, among: NDArray[np.intp]) -> list[int]:

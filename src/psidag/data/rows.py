@@ -1,0 +1,119 @@
+"""Batches of centred rows for a stochastic learner, and rows set aside to judge it by."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.data.sources import Rows, Stream, Table
+
+Floats = NDArray[np.float64]
+
+#: Rows of a stream that are set aside; a stream that is shorter is kept whole and treated as a table.
+_PILOT = 1000
+#: At most so many rows of a table are set aside: the loss is known well enough from them.
+_MOST_HELD_OUT = 2000
+
+
+class RowFeed(Protocol):
+    """Rows to learn from, and rows to judge by."""
+
+    batch_size: int
+    samples: int
+    sd: Floats
+    """Standard deviation of each column."""
+
+    def take(self) -> Rows | None:
+        """The next batch, centred and weighted; None when a stream has ended."""
+        ...
+
+    def loss(self, W: NDArray[np.floating]) -> float:
+        """½ mean |x − Wᵀx|² over the rows set aside."""
+        ...
+
+
+def feed(source: Table | Stream, batch_size: int, holdout: float, rng: np.random.Generator) -> RowFeed:
+    """Rows of a table in shuffled epochs, or of a stream as they come."""
+    if isinstance(source, Stream):
+        pilot = source.take(_PILOT)
+        if len(pilot) == _PILOT:
+            return StreamFeed(source, pilot, batch_size)
+        source = Table(pilot, source.names)
+    return TableFeed(source, batch_size, holdout, rng)
+
+
+def squared_loss(rows: Rows, W: NDArray[np.floating]) -> float:
+    """½ mean |x − Wᵀx|² of centred rows."""
+    residual = rows - rows @ W
+    return 0.5 * float(np.einsum("ij,ij->", residual, residual, dtype=np.float64)) / max(1, len(rows))
+
+
+class TableFeed:
+    """Shuffled epochs over a table. Rows are gathered, centred and weighted batch by batch; nothing is copied."""
+
+    def __init__(self, table: Table, batch_size: int, holdout: float, rng: np.random.Generator) -> None:
+        moments = table.moments()
+        self._table = table
+        self._mean = moments.mean
+        self._root_weight: Floats | None = None
+        if table.sample_weight is not None:
+            self._root_weight = np.sqrt(table.sample_weight * (len(table) / table.sample_weight.sum()))
+        self._rng = rng
+        shuffled = rng.permutation(len(table))
+        aside = min(_MOST_HELD_OUT, round(holdout * len(table)))
+        # With a handful of rows there is nothing to spare: they are judged by what they learn from.
+        self._held_out = self._rows(shuffled[:aside] if aside else shuffled)
+        self._training = shuffled[aside:]
+        self._next = 0
+        self.batch_size = min(batch_size, len(self._training))
+        self.samples = 0
+        self.sd = np.sqrt(moments.variance)
+
+    def take(self) -> Rows:
+        """The next batch of the epoch, or the first of a new one."""
+        if self._next + self.batch_size > len(self._training):
+            self._training = self._rng.permutation(self._training)
+            self._next = 0
+        chosen = self._training[self._next : self._next + self.batch_size]
+        self._next += self.batch_size
+        self.samples += self.batch_size
+        return self._rows(chosen)
+
+    def loss(self, W: NDArray[np.floating]) -> float:
+        """½ mean |x − Wᵀx|² over the rows set aside."""
+        return squared_loss(self._held_out.astype(W.dtype), W)
+
+    def _rows(self, chosen: NDArray[np.intp]) -> Floats:
+        rows: Floats = np.asarray(self._table.X[chosen], dtype=np.float64) - self._mean
+        if self._root_weight is not None:
+            rows *= self._root_weight[chosen, None]
+        return rows
+
+
+class StreamFeed:
+    """Rows as they come, centred by the running mean; the first ones are set aside."""
+
+    def __init__(self, stream: Stream, pilot: Rows, batch_size: int) -> None:
+        self._stream = stream
+        self._pilot = pilot
+        self.batch_size = batch_size
+        self.samples = 0
+        self.sd = np.std(pilot, axis=0, dtype=np.float64)
+
+    def take(self) -> Rows | None:
+        """The next rows, or None at the end of the stream."""
+        rows = self._stream.take(self.batch_size)
+        self.samples += len(rows)
+        return rows - self._stream.mean if len(rows) else None
+
+    def loss(self, W: NDArray[np.floating]) -> float:
+        """½ mean |x − Wᵀx|² over the rows set aside."""
+        return squared_loss((self._pilot - self._stream.mean).astype(W.dtype), W)
+
+
+def typical_scale(sd: Floats) -> float:
+    """The geometric mean of the standard deviations that are not zero."""
+    return math.exp(float(np.log(sd[sd > 0]).mean()))

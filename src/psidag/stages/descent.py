@@ -1,0 +1,116 @@
+"""Stochastic gradient steps on the least-squares loss, with or without an order: A1 and A2 of Algorithm 3."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.parallel import Workers, tiles
+from psidag.stages import _steps
+from psidag.stages.steps import Measured, Step, StepRule
+
+Matrix = NDArray[np.floating]
+Mask = NDArray[np.uint8]
+
+#: Targets per piece of work: wide enough for BLAS, narrow enough that two cores have work from d = 300 on.
+_TILE = 256
+
+
+class Batch(NamedTuple):
+    """Centred rows as targets, and the same rows as sources, each column divided by its scale."""
+
+    targets: Matrix
+    sources: Matrix
+
+
+class Descent(NamedTuple):
+    """Where a descent stands. The arrays are overwritten by every step.
+
+    Row j of each array belongs to target j (the transpose of W), so that a piece of work is a block of
+    contiguous rows; column i is multiplied by the scale of source i.
+    """
+
+    weights: Matrix
+    average: Matrix
+    gradient: Matrix
+    spare: Matrix
+    free: Mask
+    averaged: int
+    here: Measured
+    rule_state: Any
+
+
+def start(
+    weights: Matrix, free: Mask, batch: Batch, workers: Workers, rule: StepRule, radius: float, rule_state: Any = None
+) -> Descent:
+    """Begin at ``weights`` (cut to ``free``, overwritten from here on) with a new average.
+
+    Without a ``rule_state`` to go on from, the rule is given a trial step of length ``radius`` on the same
+    batch, so that the difference of the two gradients is due to curvature alone.
+    """
+    weights *= free
+    gradient, spare = np.empty_like(weights), np.zeros_like(weights)
+    _, steepness, slope = _gradient(weights, gradient, spare, free, batch, workers)
+    here = Measured(float(np.vdot(weights, weights)), slope, steepness)
+    if rule_state is None:
+        length = radius / math.sqrt(steepness) if steepness > 0 else 0.0
+        trial = weights - weights.dtype.type(length) * gradient
+        np.subtract(trial, weights, out=spare)
+        before = float(np.vdot(spare, gradient))
+        there = np.empty_like(weights)
+        along, _, _ = _gradient(trial, there, spare, free, batch, workers)
+        rule_state = rule.init(here._replace(moved=float(np.vdot(spare, spare)), bend=along - before), radius)
+    return Descent(weights, np.zeros_like(weights), gradient, spare, free, 0, here, rule_state)
+
+
+def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule) -> Descent:
+    """One stochastic gradient step; the average takes in the new point."""
+    move: Step = rule.step(state.rule_state, state.here)
+    share = 1.0 / (state.averaged + 1)
+
+    def advance(rows: slice) -> tuple[float, float, float]:
+        return _steps.advance(
+            state.weights[rows], state.average[rows], state.gradient[rows], move.length, move.shrink, share
+        )
+
+    before, moved, size = _sums(workers.map(advance, _tiles(state.weights)))
+    along, steepness, slope = _gradient(
+        state.weights, state.spare, state.gradient, state.free, batch, workers
+    )
+    here = Measured(size, slope, steepness, moved, along - before)
+    return state._replace(
+        gradient=state.spare,
+        spare=state.gradient,
+        averaged=state.averaged + 1,
+        here=here,
+        rule_state=rule.update(state.rule_state, here),
+    )
+
+
+def _gradient(
+    weights: Matrix, out: Matrix, move: Matrix, free: Mask, batch: Batch, workers: Workers
+) -> tuple[float, float, float]:
+    """Write the free part of the gradient of ½ mean |x − Wᵀx|² into ``out``; returns <move, out>, |out|², <W, out>."""
+    n = len(batch.targets)
+
+    def piece(rows: slice) -> tuple[float, float, float]:
+        residual = weights[rows] @ batch.sources.T
+        residual -= batch.targets.T[rows]
+        residual /= n
+        np.matmul(residual, batch.sources, out=out[rows])
+        return _steps.measure(out[rows], free[rows], move[rows], weights[rows])
+
+    return _sums(workers.map(piece, _tiles(weights)))
+
+
+def _tiles(matrix: Matrix) -> list[slice]:
+    """Blocks of rows of about equal size; the cut depends on d alone."""
+    d = len(matrix)
+    return tiles(d, math.ceil(d / math.ceil(d / _TILE)))
+
+
+def _sums(parts: list[tuple[float, float, float]]) -> tuple[float, float, float]:
+    return tuple(map(sum, zip(*parts, strict=True)))  # type: ignore[return-value]
