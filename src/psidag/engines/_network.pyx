@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from psidag.stages._regression cimport (
-    Regression, Score, add, clear, conditional_variance, copy, cost, drop, find, least_gain, least_loss,
+    Regression, Score, add, clear, combine, conditional_variance, copy, cost, drop, find, least_gain, least_loss,
     make_score, real, release, reserve, residual_covariance, rounding, weakest,
 )
 
@@ -48,6 +48,7 @@ cdef inline void take_out(Bag* bag, int32_t item) noexcept nogil:
 cdef struct State:
     Py_ssize_t d
     Score score
+    double* floor               # about the least variance a node can have given any others
     double* sigma2              # known noise variance of each node, 0 where it is the node's own
     Regression* fits
     Bag* children
@@ -55,6 +56,7 @@ cdef struct State:
     int32_t* place
     Py_ssize_t max_parents
     double patience             # a direction is left when the score is so much worse
+    Py_ssize_t max_additions    # a direction is left when one node would take more new parents
     double tolerance            # a move must lower the score by more than this; negative: may raise it so much
     # prior knowledge
     int32_t* tier
@@ -117,8 +119,11 @@ cdef inline double node_cost(State* s, int32_t j, Regression* fit) noexcept nogi
 
 cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, const int32_t* candidates,
                          Py_ssize_t count) noexcept nogil:
-    """Forward-backward selection for j from the parents it has over a short list of candidates; -1 without memory."""
-    cdef Py_ssize_t a, w, d = s.d
+    """Forward-backward selection for j, from the parents it has, over a short list of candidates.
+
+    1 when it ends by itself, 0 when it would take more additions than a move is worth, -1 without memory.
+    """
+    cdef Py_ssize_t a, w, d = s.d, additions = 0
     cdef int32_t i, best
     cdef double loss, least, c, delta, tiny = rounding(S)
     cdef const real* row
@@ -129,7 +134,7 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
                 break
             drop(fit, w, s.scratch)
         if fit.k >= s.max_parents or fit.v <= tiny * fit.variance:
-            return 0
+            return 1
         best = -1
         least = least_gain(&s.score, s.sigma2[j], fit.v)
         for a in range(count):
@@ -138,21 +143,21 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
                 continue
             row = S + i * d
             c = residual_covariance(row, j, fit)
-            # The conditional variance is at most the variance: most candidates end here.
-            if c * c <= least * tiny * row[i]:
-                continue
-            if find(fit, i) >= 0:
+            if c * c <= least * s.floor[i] or find(fit, i) >= 0:
                 continue
             delta = conditional_variance(row, i, fit, s.scratch)
             if delta > tiny * row[i] and c * c > least * delta and may_point(s, i, j):
                 best = i
                 least = c * c / delta
         if best < 0:
+            return 1
+        if additions == s.max_additions:
             return 0
+        additions += 1
         if reserve(fit, fit.k + 1) < 0:
             return -1
         if not add(S + best * d, best, j, fit, s.scratch):
-            return 0
+            return 1
 
 
 cdef inline int note(Bag* trial, int32_t z, Regression* fit) noexcept nogil:
@@ -235,7 +240,7 @@ cdef inline bint stays_without(const real* S, State* s, int32_t z, int32_t v, Re
         c = row[z]
         for a in range(k):
             c -= remaining[a] * row[fit.parents[a]]
-        if c * c <= level * tiny or i == z or find(fit, i) >= 0:
+        if c * c <= level * s.floor[i] or i == z or find(fit, i) >= 0:
             continue
         delta = conditional_variance(row, i, fit, s.scratch)
         share = 0
@@ -250,6 +255,7 @@ cdef inline bint stays_without(const real* S, State* s, int32_t z, int32_t v, Re
 cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
     """Walk v to the left past its ancestors; note in s.trial the parents that others get up to the best place."""
     cdef Py_ssize_t p = s.place[v], t, a, d = s.d, lowest = p, end = 0
+    cdef int code = 1
     cdef int32_t z
     cdef double change = 0, now, before, c, delta, level
     cdef Regression* me = &s.me
@@ -286,21 +292,23 @@ cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t*
         a = find(me, z)
         if a >= 0:
             drop(me, a, s.scratch)
-            if reselect(S, s, v, me, fit.parents, fit.k) < 0:
-                return -1
+            code = reselect(S, s, v, me, fit.parents, fit.k)
+            if code <= 0:
+                break
             now = node_cost(s, v, me)
             change += now - before
             before = now
         c = residual_covariance(row, z, fit)
         level = least_gain(&s.score, s.sigma2[z], fit.v)
-        if c * c > level * rounding(S) * row[v] and may_point(s, v, z):
+        if c * c > level * s.floor[v] and may_point(s, v, z):
             delta = conditional_variance(row, v, fit, s.scratch)
             if delta > rounding(S) * row[v] and c * c > level * delta and fit.k < s.max_parents:
                 if copy(&s.other, fit) < 0:
                     return -1
                 add(row, v, z, &s.other, s.scratch)
-                if reselect(S, s, z, &s.other, s.candidates.items, s.candidates.size) < 0:
-                    return -1
+                code = reselect(S, s, z, &s.other, s.candidates.items, s.candidates.size)
+                if code <= 0:
+                    break
                 change += node_cost(s, z, &s.other) - node_cost(s, z, fit)
                 if note(&s.trial, z, &s.other) < 0:
                     return -1
@@ -318,12 +326,13 @@ cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t*
     if t >= lowest:
         memset(s.mark + lowest, 0, t - lowest + 1)
     s.trial.size = end
-    return 0
+    return -1 if code < 0 else 0
 
 
 cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
     """Walk v to the right past its descendants; as before."""
     cdef Py_ssize_t p = s.place[v], t, a, d = s.d, highest = p, end = 0
+    cdef int code = 1
     cdef int32_t z
     cdef double change = 0, now, before, c, delta, after
     cdef Regression* me = &s.me
@@ -366,14 +375,15 @@ cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t
                 if copy(&s.other, fit) < 0:
                     return -1
                 drop(&s.other, find(&s.other, v), s.scratch)
-                if reselect(S, s, z, &s.other, me.parents, me.k) < 0:
-                    return -1
+                code = reselect(S, s, z, &s.other, me.parents, me.k)
+                if code <= 0:
+                    break
                 change += node_cost(s, z, &s.other) - node_cost(s, z, fit)
                 if note(&s.trial, z, &s.other) < 0:
                     return -1
         row = S + z * d
         c = residual_covariance(row, v, me)
-        if c * c > least_gain(&s.score, s.sigma2[v], me.v) * rounding(S) * row[z] and may_point(s, z, v):
+        if c * c > least_gain(&s.score, s.sigma2[v], me.v) * s.floor[z] and may_point(s, z, v):
             delta = conditional_variance(row, z, me, s.scratch)
             if (delta > rounding(S) * row[z] and c * c > least_gain(&s.score, s.sigma2[v], me.v) * delta
                     and me.k < s.max_parents and reserve(me, me.k + 1) == 0):
@@ -382,8 +392,9 @@ cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t
                 for a in range(fit.k):
                     if fit.parents[a] != v and push(&s.candidates, fit.parents[a]) < 0:
                         return -1
-                if reselect(S, s, v, me, s.candidates.items, s.candidates.size) < 0:
-                    return -1
+                code = reselect(S, s, v, me, s.candidates.items, s.candidates.size)
+                if code <= 0:
+                    break
                 now = node_cost(s, v, me)
                 change += now - before
                 before = now
@@ -401,7 +412,7 @@ cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t
     if t <= highest:
         memset(s.mark + t, 0, highest - t + 1)
     s.trial.size = end
-    return 0
+    return -1 if code < 0 else 0
 
 
 cdef int commit(const real* S, State* s, int32_t v, Py_ssize_t target) noexcept nogil:
@@ -476,7 +487,8 @@ cdef class Network:
     ):
         cdef State* s = &self.s
         cdef Py_ssize_t j
-        s.sigma2 = <double*> calloc(d, sizeof(double))
+        s.sigma2 = <double*> calloc(2 * d, sizeof(double))
+        s.floor = s.sigma2 + d
         s.fits = <Regression*> calloc(d, sizeof(Regression))
         s.children = <Bag*> calloc(d, sizeof(Bag))
         s.order = <int32_t*> calloc(d, sizeof(int32_t))
@@ -547,16 +559,18 @@ cdef class Network:
         """Sweeps, nodes passed in them, moves."""
         return self.s.sweeps, self.s.visits, self.s.moves
 
-    def configure(self, double n, double penalty, const double[::1] sigma2, Py_ssize_t max_parents,
-                  double patience, double tolerance):
+    def configure(self, double n, double penalty, const double[::1] sigma2, const double[::1] floor, Py_ssize_t max_parents,
+                  double patience, Py_ssize_t max_additions, double tolerance):
         """Set the score and how far a sweep goes."""
         cdef Py_ssize_t j
         self.s.score = make_score(n, penalty)
         self.s.max_parents = max_parents
         self.s.patience = patience
+        self.s.max_additions = max_additions
         self.s.tolerance = tolerance
         for j in range(self.s.d):
             self.s.sigma2[j] = sigma2[j]
+            self.s.floor[j] = floor[j]
 
     def read_order(self, int32_t[::1] order):
         """Fill the order."""
@@ -590,6 +604,182 @@ cdef class Network:
             at += fit.k
             ends[j] = at
             variances[j] = fit.v
+
+
+cdef int descendants(State* s, int32_t j, uint8_t* below, Bag* found) noexcept nogil:
+    """Mark j and its descendants in `below` and list them in `found`."""
+    cdef Py_ssize_t at = 0, a
+    cdef int32_t z
+    found.size = 0
+    below[j] = 1
+    if push(found, j) < 0:
+        return -1
+    while at < found.size:
+        z = found.items[at]
+        at += 1
+        for a in range(s.children[z].size):
+            if not below[s.children[z].items[a]]:
+                below[s.children[z].items[a]] = 1
+                if push(found, s.children[z].items[a]) < 0:
+                    return -1
+    return 0
+
+
+def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start,
+              int32_t[::1] found, int32_t[::1] counts, double[::1] gains):
+    """For nodes first … last - 1 find new parents that are no descendants, wherever they stand in the order.
+
+    Greedily, the best one first, at most ``start[j + 1] - start[j]`` of them for node j: they are written from
+    ``found[start[j]]`` on, their number to counts[j] and what they gain to gains[j]. The network is only read.
+    """
+    cdef State* s = &net.s
+    cdef Py_ssize_t d = s.d, a, k
+    cdef const real* base = &S[0, 0]
+    cdef const real* row
+    cdef Regression fit
+    cdef Bag family
+    cdef int32_t i, j, best
+    cdef double least, delta, tiny = rounding(base)
+    cdef double* r = <double*> calloc(3 * d, sizeof(double))
+    cdef double* u = r + d
+    cdef uint8_t* below = <uint8_t*> calloc(d, 1)
+    cdef int code = 0
+    memset(&fit, 0, sizeof(Regression))
+    memset(&family, 0, sizeof(Bag))
+    if r == NULL or below == NULL:
+        code = -1
+    with nogil:
+        for j in range(first, last):
+            if code < 0:
+                break
+            counts[j] = 0
+            gains[j] = 0
+            if copy(&fit, s.fits + j) < 0 or descendants(s, j, below, &family) < 0:
+                code = -1
+                break
+            while counts[j] < start[j + 1] - start[j] and fit.k < s.max_parents and fit.v > tiny * fit.variance:
+                row = base + j * d
+                for i in range(d):
+                    r[i] = row[i]
+                for a in range(fit.k):
+                    u[a] = -fit.b[a]
+                combine(base, d, &fit, u, fit.k, r)
+                best = -1
+                least = least_gain(&s.score, s.sigma2[j], fit.v)
+                for i in range(d):
+                    if r[i] * r[i] <= least * s.floor[i] or below[i]:
+                        continue
+                    row = base + i * d
+                    delta = conditional_variance(row, i, &fit, u)
+                    if (delta > tiny * row[i] and r[i] * r[i] > least * delta and find(&fit, i) < 0
+                            and may_point(s, i, j)):
+                        least = r[i] * r[i] / delta
+                        best = i
+                if best < 0:
+                    break
+                if reserve(&fit, fit.k + 1) < 0:
+                    code = -1
+                    break
+                if not add(base + best * d, best, j, &fit, u):
+                    break
+                found[start[j] + counts[j]] = best
+                counts[j] += 1
+            gains[j] = node_cost(s, j, s.fits + j) - node_cost(s, j, &fit)
+            for a in range(family.size):
+                below[family.items[a]] = 0
+    release(&fit)
+    free(r)
+    free(below)
+    free(family.items)
+    if code < 0:
+        raise MemoryError("no memory for the search of additions")
+
+
+cdef int make_way(State* s, int32_t i, int32_t j) noexcept nogil:
+    """Reorder so that i stands before j; 0 when i is a descendant of j or prior knowledge forbids it."""
+    cdef Py_ssize_t low = s.place[j], high = s.place[i], t, a, size
+    cdef int32_t z, first_tier = 2147483647
+    cdef Regression* fit
+    if high < low:
+        return 1
+    # Ancestors of i from j on, in s.chosen; they move before j as they stand.
+    s.chosen.size = 0
+    s.mark[high] = 1
+    t = high
+    size = 0
+    while t >= low:
+        if s.mark[t]:
+            z = s.order[t]
+            size += 1
+            fit = s.fits + z
+            for a in range(fit.k):
+                if s.place[fit.parents[a]] >= low:
+                    s.mark[s.place[fit.parents[a]]] = 1
+        t -= 1
+    t = 0 if s.mark[low] else 1
+    for a in range(low, high + 1):
+        z = s.order[a]
+        if s.tier[z] >= 0:
+            if s.mark[a]:
+                if s.tier[z] > first_tier:
+                    t = 0
+            elif s.tier[z] < first_tier:
+                first_tier = s.tier[z]
+    if t:
+        for a in range(low, high + 1):
+            if not s.mark[a]:
+                if push(&s.chosen, s.order[a]) < 0:
+                    t = -1
+                    break
+        if t > 0:
+            size = low
+            for a in range(low, high + 1):
+                if s.mark[a]:
+                    s.order[size] = s.order[a]
+                    size += 1
+            memcpy(s.order + size, s.chosen.items, s.chosen.size * sizeof(int32_t))
+            for a in range(low, high + 1):
+                s.place[s.order[a]] = <int32_t> a
+    memset(s.mark + low, 0, high - low + 1)
+    return <int> t
+
+
+def apply_additions(const real[:, ::1] S, Network net, const int32_t[::1] nodes, const int64_t[::1] start,
+                    const int32_t[::1] found, const int32_t[::1] counts):
+    """Give the nodes the parents found for them where no cycle comes of it, in place; returns how many gained."""
+    cdef State* s = &net.s
+    cdef const real* base = &S[0, 0]
+    cdef Py_ssize_t a, h, gained = 0
+    cdef int32_t i, j
+    cdef int code = 0
+    cdef Regression* me = &s.me
+    s.touched.size = 0
+    with nogil:
+        for a in range(nodes.shape[0]):
+            j = nodes[a]
+            if copy(me, s.fits + j) < 0 or reserve(me, me.k + counts[j]) < 0:
+                code = -1
+                break
+            for h in range(start[j], start[j] + counts[j]):
+                i = found[h]
+                code = make_way(s, i, j)
+                if code < 0:
+                    break
+                if code > 0:
+                    add(base + i * s.d, i, j, me, s.scratch)
+            if code < 0 or reselect(base, s, j, me, NULL, 0) < 0:
+                code = -1
+                break
+            if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - 1e-7:
+                if become(base, s, j, me.parents, me.k) < 0:
+                    code = -1
+                    break
+                gained += 1
+        if code >= 0:
+            requeue(s)
+    if code < 0:
+        raise MemoryError("no memory for a regression")
+    return gained
 
 
 def write(const real[:, ::1] S, Network net, const int32_t[::1] nodes, const int32_t[::1] start,

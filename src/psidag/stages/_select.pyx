@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from psidag.stages._regression cimport (
-    Regression, Score, add, clear, drop, find, least_gain, least_loss, make_score, real, release, reserve,
+    Regression, Score, add, clear, combine, drop, find, least_gain, least_loss, make_score, real, release, reserve,
     rounding, weakest,
 )
 
@@ -23,35 +23,6 @@ cdef struct Candidates:
     double* q               # scratch
     double* u               # scratch of the regression
     uint8_t* open           # whether it may become a parent
-
-
-cdef inline void combine(const real* S, Py_ssize_t d, Regression* fit, const double* f, Py_ssize_t k,
-                         double* q) noexcept nogil:
-    """q <- q + sum_a f_a S[parent_a], over the first k parents; four rows at a time."""
-    cdef Py_ssize_t a = 0, i
-    cdef const real* r0
-    cdef const real* r1
-    cdef const real* r2
-    cdef const real* r3
-    cdef double f0, f1, f2, f3
-    while a + 3 < k:
-        r0 = S + fit.parents[a] * d
-        r1 = S + fit.parents[a + 1] * d
-        r2 = S + fit.parents[a + 2] * d
-        r3 = S + fit.parents[a + 3] * d
-        f0 = f[a]
-        f1 = f[a + 1]
-        f2 = f[a + 2]
-        f3 = f[a + 3]
-        for i in range(d):
-            q[i] += f0 * r0[i] + f1 * r1[i] + f2 * r2[i] + f3 * r3[i]
-        a += 4
-    while a < k:
-        r0 = S + fit.parents[a] * d
-        f0 = f[a]
-        for i in range(d):
-            q[i] += f0 * r0[i]
-        a += 1
 
 
 cdef inline int take(const real* S, Py_ssize_t d, Py_ssize_t j, Py_ssize_t i, Regression* fit,
