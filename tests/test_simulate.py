@@ -116,9 +116,7 @@ def test_scale_free_hubs_have_many_parents_with_a_cubic_tail():
 
 
 def test_labels_say_nothing_about_the_order():
-    ranks = [
-        np.corrcoef(positions(scale_free(200, 2, seed).order), np.arange(200))[0, 1] for seed in range(30)
-    ]
+    ranks = [np.corrcoef(positions(scale_free(200, 2, seed).order), np.arange(200))[0, 1] for seed in range(30)]
     assert abs(np.mean(ranks)) < 4 / np.sqrt(30 * 200)
 
 

@@ -25,11 +25,7 @@ def sortability_by_definition(matrix, score):
     return right / paths
 
 
-@given(
-    st.integers(2, 9).flatmap(
-        lambda d: st.tuples(dags(d), st.lists(st.integers(0, 4), min_size=d, max_size=d))
-    )
-)
+@given(st.integers(2, 9).flatmap(lambda d: st.tuples(dags(d), st.lists(st.integers(0, 4), min_size=d, max_size=d))))
 @settings(max_examples=80, deadline=None)
 def test_sortability_is_its_definition(case):
     matrix, score = case[0], np.array(case[1], dtype=float)

@@ -1,1 +1,57 @@
-"""Learn directed acyclic graphs from data."""
+"""psidag learns directed acyclic graphs from data.
+
+``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it; ``psidag.simulate``, ``psidag.metrics`` and
+``psidag.datasets`` are the field around them. What is named here is the API.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from psidag.data.moments import Moments
+from psidag.engines.stochastic import Stochastic
+from psidag.errors import DataWarning, InputError
+from psidag.graph import metrics
+from psidag.graph.constraints import Constraints
+from psidag.graph.dag import DAG
+from psidag.learn import Interrupted, fit_dag, fit_order, learn_dag
+from psidag.solution import Solution
+from psidag.stages.projection import project
+from psidag.stages.steps import SGD, Universal
+
+if TYPE_CHECKING:
+    from psidag.estimator import PsiDAG
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DAG",
+    "SGD",
+    "Constraints",
+    "DataWarning",
+    "InputError",
+    "Interrupted",
+    "Moments",
+    "PsiDAG",
+    "Solution",
+    "Stochastic",
+    "Universal",
+    "fit_dag",
+    "fit_order",
+    "learn_dag",
+    "metrics",
+    "project",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import and brings pandas along where that is installed.
+    if name == "PsiDAG":
+        from psidag.estimator import PsiDAG
+
+        return PsiDAG
+    raise AttributeError(f"module 'psidag' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -50,29 +50,50 @@ class Progress(NamedTuple):
 class Engine(Protocol):
     """A named choice of moves.
 
-    An engine is a frozen dataclass of its options. ``init`` makes the state, ``step`` does a slice of work (a
-    fraction of a second, so that clocks and Ctrl-C are heeded) and says what came of it; ``conclude``
-    makes a DAG of a state that has not closed a round yet. Rounds are counted, timed and judged by
-    :func:`run` alone.
+    An engine is a frozen dataclass of its options. A step takes a fraction of a second, so that clocks and
+    Ctrl-C are heeded. Rounds are counted, timed and judged by :func:`run` alone.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called."""
+        ...
 
     @property
-    def max_rounds(self) -> int: ...
+    def needs_rows(self) -> bool:
+        """Whether it samples rows; otherwise moments are all it looks at."""
+        ...
 
     @property
-    def patience(self) -> int: ...
+    def max_rounds(self) -> int:
+        """After how many rounds it ends at the latest."""
+        ...
 
     @property
-    def tol(self) -> float: ...
+    def patience(self) -> int:
+        """How many rounds without progress end it."""
+        ...
 
-    def init(self, task: Task) -> Any: ...
+    @property
+    def tol(self) -> float:
+        """By what fraction the loss must fall to count as progress."""
+        ...
 
-    def step(self, task: Task, state: Any) -> tuple[Any, Progress]: ...
+    def init(self, task: Task) -> Any:
+        """The state before the first step."""
+        ...
 
-    def conclude(self, task: Task, state: Any) -> Candidate: ...
+    def step(self, task: Task, state: Any) -> tuple[Any, Progress]:
+        """The state after a slice of work, and what came of it."""
+        ...
+
+    def conclude(self, task: Task, state: Any) -> Candidate:
+        """A DAG of a state that has not closed a round."""
+        ...
+
+    def finish(self, task: Task, state: Any, best: Candidate) -> Candidate:
+        """The best DAG with its last touch."""
+        ...
 
 
 class Outcome(NamedTuple):
@@ -130,16 +151,18 @@ def run(
                 status = _judge(engine, trace)
             if on_step is not None:
                 on_step(progress, best)
-            status = status or progress.finished
+            status = progress.finished or status
             if status is None and max_time is not None and elapsed >= max_time:
                 status = Status("time_limit", _time_advice(max_time, trace))
     except KeyboardInterrupt:
-        status = Status("interrupted", f"stopped by hand after {len(trace)} rounds; this is the best DAG until then")
+        status = Status(
+            "interrupted", f"stopped by hand after {len(trace)} rounds; this is the best DAG until then"
+        )
         if state is None:
             raise
     if best is None:
         best = engine.conclude(task, state)
-    return Outcome(best, tuple(trace), status, state)
+    return Outcome(engine.finish(task, state, best), tuple(trace), status, state)
 
 
 def _judge(engine: Engine, trace: list[Round]) -> Status | None:
@@ -153,7 +176,10 @@ def _judge(engine: Engine, trace: list[Round]) -> Status | None:
         )
     recent, before = losses[-engine.patience :], losses[: -engine.patience]
     if before and min(recent) >= min(before) * (1 - engine.tol):
-        return Status("converged", f"the loss has not fallen for {engine.patience} rounds; round {losses.index(min(losses)) + 1} was the best")
+        best = losses.index(min(losses)) + 1
+        return Status(
+            "converged", f"the loss has not fallen for {engine.patience} rounds; round {best} was the best"
+        )
     if len(trace) >= engine.max_rounds:
         return Status("max_rounds", f"reached max_rounds={engine.max_rounds}{_still_falling(losses)}")
     return None

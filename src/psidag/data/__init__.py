@@ -1,1 +1,1 @@
-"""Everything that comes in becomes either a stream of batches or ``Moments`` (count, mean, scatter), which merge."""
+"""Everything that comes in becomes either a stream of batches or ``Moments``, which merge."""

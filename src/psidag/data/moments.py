@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.errors import InputError, listing
+from psidag.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
 
 #: Rows are reduced in blocks of about this many numbers, so that no second copy of a large table is made.
 _BLOCK = 1 << 22
+#: Columns per tile of a scatter that threads share.
+_TILE = 512
 
 
 class Moments:
@@ -47,7 +50,11 @@ class Moments:
 
     @classmethod
     def from_rows(
-        cls, X: NDArray[np.floating], names: Sequence[str] | None = None, sample_weight: ArrayLike | None = None
+        cls,
+        X: NDArray[np.floating],
+        names: Sequence[str] | None = None,
+        sample_weight: ArrayLike | None = None,
+        workers: Workers | None = None,
     ) -> Moments:
         """The moments of all rows of a table, reduced block by block."""
         moments = cls(X.shape[1], names)
@@ -55,7 +62,7 @@ class Moments:
         step = max(256, _BLOCK // max(1, X.shape[1]))
         for start in range(0, len(X), step):
             part = slice(start, start + step)
-            moments.update(X[part], None if weight is None else weight[part])
+            moments.update(X[part], None if weight is None else weight[part], workers)
         return moments
 
     @classmethod
@@ -98,7 +105,19 @@ class Moments:
         """The diagonal of the covariance."""
         return np.diag(self.scatter) / max(self.count, 1.0)
 
-    def update(self, batch: NDArray[np.floating], sample_weight: ArrayLike | None = None) -> Moments:
+    @property
+    def sd(self) -> Floats:
+        """Standard deviations, exactly zero for columns that vary by no more than the rounding of their mean."""
+        sd = np.sqrt(self.variance)
+        sd[sd <= 1e-14 * np.abs(self.mean)] = 0.0
+        return sd
+
+    def update(
+        self,
+        batch: NDArray[np.floating],
+        sample_weight: ArrayLike | None = None,
+        workers: Workers | None = None,
+    ) -> Moments:
         """Take in more rows; returns itself."""
         rows = np.asarray(batch, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.d:
@@ -116,13 +135,15 @@ class Moments:
         centred -= shift
         if sample_weight is not None:
             centred *= np.sqrt(weight)[:, None]
-        self._absorb(total, mean + shift, centred.T @ centred)
+        self._absorb(total, mean + shift, gram(centred, workers))
         return self
 
     def merge(self, other: Moments) -> Moments:
         """The moments of both sets of rows together, as a new object."""
         if other.names != self.names:
-            raise InputError(f"moments of different columns cannot be merged: {listing(self.names)} and {listing(other.names)}")
+            raise InputError(
+                f"moments of different columns cannot be merged: {listing(self.names)} and {listing(other.names)}"
+            )
         merged = self.copy()
         merged._absorb(other.count, other.mean, other.scatter)
         return merged
@@ -146,6 +167,23 @@ class Moments:
 
     def __repr__(self) -> str:
         return f"Moments({self.count:g} rows, {self.d} columns)"
+
+
+def gram(rows: Floats, workers: Workers | None = None) -> Floats:
+    """RowsᵀRows from its upper tiles alone, which threads share; the tiles do not depend on their number."""
+    d = rows.shape[1]
+    if workers is None or d <= _TILE:
+        return rows.T @ rows
+    product = np.empty((d, d))
+    cuts = tiles(d, _TILE)
+
+    def tile(pair: tuple[slice, slice]) -> None:
+        across, down = pair
+        product[across, down] = rows[:, across].T @ rows[:, down]
+        product[down, across] = product[across, down].T
+
+    workers.map(tile, [(a, b) for i, a in enumerate(cuts) for b in cuts[i:]])
+    return product
 
 
 def _check_covariance(S: Floats, names: tuple[str, ...]) -> None:

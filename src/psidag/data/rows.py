@@ -8,12 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data.moments import Moments
 from psidag.data.sources import Rows, Stream, Table
+from psidag.parallel import Workers
 
 Floats = NDArray[np.float64]
 
 #: Rows of a stream that are set aside; a stream that is shorter is kept whole and treated as a table.
-_PILOT = 1000
+PILOT = 1000
 #: At most so many rows of a table are set aside: the loss is known well enough from them.
 _MOST_HELD_OUT = 2000
 
@@ -35,17 +37,19 @@ class RowFeed(Protocol):
         ...
 
 
-def feed(source: Table | Stream, batch_size: int, holdout: float, rng: np.random.Generator) -> RowFeed:
+def feed(
+    source: Table | Stream, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
+) -> RowFeed:
     """Rows of a table in shuffled epochs, or of a stream as they come."""
     if isinstance(source, Stream):
-        pilot = source.take(_PILOT)
-        if len(pilot) == _PILOT:
+        pilot = source.take(PILOT, partial=True)
+        if len(pilot) == PILOT:
             return StreamFeed(source, pilot, batch_size)
         source = Table(pilot, source.names)
-    return TableFeed(source, batch_size, holdout, rng)
+    return TableFeed(source, batch_size, holdout, rng, workers)
 
 
-def squared_loss(rows: Rows, W: NDArray[np.floating]) -> float:
+def _loss(rows: Rows, W: NDArray[np.floating]) -> float:
     """½ mean |x − Wᵀx|² of centred rows."""
     residual = rows - rows @ W
     return 0.5 * float(np.einsum("ij,ij->", residual, residual, dtype=np.float64)) / max(1, len(rows))
@@ -54,8 +58,10 @@ def squared_loss(rows: Rows, W: NDArray[np.floating]) -> float:
 class TableFeed:
     """Shuffled epochs over a table. Rows are gathered, centred and weighted batch by batch; nothing is copied."""
 
-    def __init__(self, table: Table, batch_size: int, holdout: float, rng: np.random.Generator) -> None:
-        moments = table.moments()
+    def __init__(
+        self, table: Table, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
+    ) -> None:
+        moments = table.moments(workers)
         self._table = table
         self._mean = moments.mean
         self._root_weight: Floats | None = None
@@ -70,7 +76,7 @@ class TableFeed:
         self._next = 0
         self.batch_size = min(batch_size, len(self._training))
         self.samples = 0
-        self.sd = np.sqrt(moments.variance)
+        self.sd = moments.sd
 
     def take(self) -> Rows:
         """The next batch of the epoch, or the first of a new one."""
@@ -84,7 +90,7 @@ class TableFeed:
 
     def loss(self, W: NDArray[np.floating]) -> float:
         """½ mean |x − Wᵀx|² over the rows set aside."""
-        return squared_loss(self._held_out.astype(W.dtype), W)
+        return _loss(self._held_out.astype(W.dtype), W)
 
     def _rows(self, chosen: NDArray[np.intp]) -> Floats:
         rows: Floats = np.asarray(self._table.X[chosen], dtype=np.float64) - self._mean
@@ -101,7 +107,7 @@ class StreamFeed:
         self._pilot = pilot
         self.batch_size = batch_size
         self.samples = 0
-        self.sd = np.std(pilot, axis=0, dtype=np.float64)
+        self.sd = Moments.from_rows(pilot).sd
 
     def take(self) -> Rows | None:
         """The next rows, or None at the end of the stream."""
@@ -111,9 +117,9 @@ class StreamFeed:
 
     def loss(self, W: NDArray[np.floating]) -> float:
         """½ mean |x − Wᵀx|² over the rows set aside."""
-        return squared_loss((self._pilot - self._stream.mean).astype(W.dtype), W)
+        return _loss((self._pilot - self._stream.mean).astype(W.dtype), W)
 
 
 def typical_scale(sd: Floats) -> float:
-    """The geometric mean of the standard deviations that are not zero."""
-    return math.exp(float(np.log(sd[sd > 0]).mean()))
+    """The geometric mean of the standard deviations that are not zero; 1 if all are."""
+    return math.exp(float(np.log(sd[sd > 0]).mean())) if np.any(sd > 0) else 1.0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.errors import InputError
+from psidag.parallel import Workers
 
 Rows = NDArray[np.floating]
 
@@ -20,22 +21,24 @@ class Source(Protocol):
     """Anything a graph can be learned from."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        ...
 
     @property
-    def d(self) -> int: ...
+    def d(self) -> int:
+        """Number of columns."""
+        ...
 
-    def moments(self) -> Moments:
-        """Count, mean and scatter of all rows there are (for a stream: that have passed)."""
+    def moments(self, workers: Workers | None = None) -> Moments:
+        """Count, mean and scatter of all rows there are (for a stream: that have come)."""
         ...
 
 
 class Table:
     """Rows in memory or memory-mapped, readable as often as one likes; never written to."""
 
-    def __init__(
-        self, X: Rows, names: Sequence[str], sample_weight: NDArray[np.float64] | None = None
-    ) -> None:
+    def __init__(self, X: Rows, names: Sequence[str], sample_weight: NDArray[np.float64] | None = None) -> None:
         self.X = X
         self.names = tuple(names)
         self.sample_weight = sample_weight
@@ -44,15 +47,15 @@ class Table:
     @property
     def d(self) -> int:
         """Number of columns."""
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     def __len__(self) -> int:
         return len(self.X)
 
-    def moments(self) -> Moments:
+    def moments(self, workers: Workers | None = None) -> Moments:
         """The moments of all rows, computed once."""
         if self._moments is None:
-            self._moments = Moments.from_rows(self.X, self.names, self.sample_weight)
+            self._moments = Moments.from_rows(self.X, self.names, self.sample_weight, workers)
         return self._moments
 
 
@@ -63,7 +66,7 @@ class Stream:
         self._batches = batches
         self.names = tuple(names)
         self.mean = np.zeros(len(self.names))
-        """Running mean of the rows that have passed."""
+        """Running mean of the rows that have come."""
         self._count = 0
         self._moments = Moments(len(self.names), self.names)
         self._waiting: list[Rows] = []
@@ -74,33 +77,34 @@ class Stream:
         """Number of columns."""
         return len(self.names)
 
-    def take(self, n: int) -> Rows:
-        """The next n rows, or fewer if the stream has ended."""
+    def take(self, n: int, *, partial: bool = False) -> Rows:
+        """The next n rows; if fewer are to be had, those (``partial``) or none, and they go on waiting."""
         have = sum(map(len, self._waiting))
-        while have < n:
-            batch = next(self._batches, None)
-            if batch is None:
-                break
+        while have < n and (batch := next(self._batches, None)) is not None:
+            self._note(batch)
             self._waiting.append(batch)
             have += len(batch)
+        if have < n and not partial:
+            return np.empty((0, self.d))
         rows = np.concatenate(self._waiting) if self._waiting else np.empty((0, self.d))
         self._waiting = [rows[n:]] if len(rows) > n else []
-        taken = rows[:n]
-        if len(taken):
-            self._count += len(taken)
-            self.mean = self.mean + (taken - self.mean).sum(axis=0) / self._count
-            self._unsummed.append(taken)
-            # The scatter is d x d: adding a few thousand rows at once costs little more than adding one.
-            if sum(map(len, self._unsummed)) >= _SUM_AT_ONCE:
-                self.moments()
-        return taken
+        return rows[:n]
 
-    def moments(self) -> Moments:
-        """The moments of the rows that have passed so far."""
+    def moments(self, workers: Workers | None = None) -> Moments:
+        """The moments of the rows that have come so far."""
         if self._unsummed:
-            self._moments.update(np.concatenate(self._unsummed))
+            self._moments.update(np.concatenate(self._unsummed), workers=workers)
             self._unsummed = []
         return self._moments
+
+    def _note(self, batch: Rows) -> None:
+        """Count a batch in; the scatter, d x d, waits until a few thousand rows can be added at once."""
+        self._count += len(batch)
+        if self._count:
+            self.mean = self.mean + (batch - self.mean).sum(axis=0) / self._count
+        self._unsummed.append(batch)
+        if sum(map(len, self._unsummed)) >= _SUM_AT_ONCE:
+            self.moments()
 
 
 class Summary:
@@ -119,7 +123,7 @@ class Summary:
         """Number of columns."""
         return self._moments.d
 
-    def moments(self) -> Moments:
+    def moments(self, workers: Workers | None = None) -> Moments:
         """The given moments."""
         return self._moments
 

@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.rows import RowFeed, feed, typical_scale
 from psidag.data.sources import needs_rows
 from psidag.errors import InputError
 from psidag.framework import Progress, Task
-from psidag.graph.order import Order, order_change
+from psidag.graph.order import Order, check_order, order_change
 from psidag.solution import Candidate, Status
 from psidag.stages.descent import Batch, Descent, Mask, Matrix, start, step
 from psidag.stages.projection import project, source_weights, target_weights
 from psidag.stages.steps import StepRule, Universal
+from psidag.stages.within_order import least_squares_within
 
 #: Work per slice in floating-point operations: a fraction of a second, so that clocks and Ctrl-C are heeded.
 _SLICE = 4e9
+#: What a step costs apart from its products, in the same unit.
+_OVERHEAD = 1e7
 #: An average longer than this share of the radius lies against the ball.
 _AGAINST_BALL = 0.9
 
@@ -69,6 +72,8 @@ class Stochastic:
         ``tol`` for ``patience`` rounds.
     start : array of shape (d, d), optional
         W₀ to start from; zero by default.
+    order : array of shape (d,), optional
+        Keep to this order: rounds are of A2 alone.
     dtype : {"float32", "float64"}
         Precision of the steps. Columns whose standard deviations differ by more than 10⁶ always use float64.
 
@@ -79,12 +84,15 @@ class Stochastic:
     Σ_i (W[i, j] sd_i)² ≤ Var x_j; so D = 2 (Σ_j Var x_j)^½, where the factor covers correlated parents. Should an
     average come to lie against the ball nevertheless, D is doubled.
 
+    The best round's order is kept; where rows outnumber columns its weights are then solved for exactly.
+
     References
     ----------
     Ziu et al., ψDAG (2024), Algorithms 1 and 3. A2 starts from the projected weights, as in Algorithm 1.
     """
 
     name: ClassVar[str] = "stochastic"
+    needs_rows: ClassVar[bool] = True
 
     batch_size: int | None = None
     tau1: int = 200
@@ -97,6 +105,7 @@ class Stochastic:
     patience: int = 3
     tol: float = 1e-3
     start: NDArray[np.floating] | None = None
+    order: ArrayLike | None = None
     dtype: Literal["float32", "float64"] = "float32"
 
     def __post_init__(self) -> None:
@@ -116,28 +125,29 @@ class Stochastic:
         """Set rows aside, find the scales and the radius, and take the first gradient."""
         d = task.d
         size = self.batch_size or (64 if d < 2000 else 256)
-        rows = feed(needs_rows(task.source, self.name), size, self.holdout, task.rng)
+        rows = feed(needs_rows(task.source, self.name), size, self.holdout, task.rng, task.workers)
         sd = rows.sd
-        varying = sd[sd > 0]
-        if len(varying) == 0:
-            raise InputError("every column is constant: there is nothing to learn from")
         p, typical = self.source_scaling, typical_scale(sd)
-        scale = np.where(sd > 0, sd, typical) ** p * typical ** (1 - p)
-        wide = self.dtype == "float64" or varying.max() > 1e6 * varying.min()
+        spread = np.where(sd > 0, sd, typical)
+        scale = spread**p * typical ** (1 - p)
+        wide = self.dtype == "float64" or spread.max() > 1e6 * spread.min()
         weights = np.zeros((d, d), dtype=np.float64 if wide else np.float32)
         if self.start is not None:
             if np.shape(self.start) != (d, d):
                 raise InputError(f"start must be of shape ({d}, {d}); got {np.shape(self.start)}")
             weights[:] = (np.asarray(self.start) * scale[:, None]).T
-        radius = max(2 * math.sqrt(float(sd @ sd)), 2 * float(np.linalg.norm(weights)))
-        free = np.ascontiguousarray(task.constraints.allowed().T)
-        descent = self._start(task, rows, scale, weights, free, radius, None)
-        return State(rows, scale, radius, descent, None, None, self.tau1, 0, math.nan)
+        radius = 2 * max(math.sqrt(float(spread @ spread)), float(np.linalg.norm(weights)))
+        order = None if self.order is None else check_order(self.order, d)
+        if order is not None and not task.constraints.respects(order):
+            raise InputError("the order to keep to contradicts the constraints")
+        allowed, steps = self._stage(task, order)
+        descent = self._start(task, rows, scale, weights, allowed, radius, None)
+        return State(rows, scale, radius, descent, order, None, steps, 0, math.nan)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of gradient steps; at the end of A1 the projection, at the end of A2 the round."""
         descent, left = state.descent, state.left
-        stop = max(0, left - max(1, int(_SLICE / (4.0 * state.feed.batch_size * task.d**2))))
+        stop = max(0, left - max(1, int(_SLICE / (4.0 * state.feed.batch_size * task.d**2 + _OVERHEAD))))
         ended: Status | None = None
         while left > stop and ended is None:
             rows = state.feed.take()
@@ -162,13 +172,21 @@ class Stochastic:
             W *= task.constraints.allowed_within(order)
         return Candidate(order, W, state.feed.loss(W))
 
+    def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
+        """A2 to its end: with more rows than columns, least squares on all rows within the best order."""
+        moments = task.source.moments(task.workers)
+        if moments.count <= task.d:
+            return best
+        allowed = None if task.constraints.empty else task.constraints.allowed()
+        W = least_squares_within(moments.covariance, best.order, allowed).weights.toarray()
+        return Candidate(best.order, W, state.feed.loss(W))
+
     def _project(self, task: Task, state: State) -> State:
         """ψ, between A1 and A2: the average keeps what points forward in the new order."""
         W = self._weights(state)
         order = self._psi(task, state, W)
-        allowed = task.constraints.allowed_within(order)
-        loss = state.feed.loss(W * allowed)
-        return self._switch(task, state, allowed, self.tau2)._replace(order=order, loss_projected=loss)
+        loss = state.feed.loss(W * task.constraints.allowed_within(order))
+        return self._switch(task, state, order)._replace(loss_projected=loss)
 
     def _close(self, task: Task, state: State, ended: Status | None) -> tuple[State, Progress]:
         """The end of a round: the average of A2 is its DAG and the start of the next A1."""
@@ -177,20 +195,27 @@ class Stochastic:
         progress = Progress(
             state.steps, state.feed.samples, candidate, state.loss_projected, changed, finished=ended
         )
-        if ended is None:
-            state = self._switch(task, state, task.constraints.allowed(), self.tau1)
-        return state._replace(order=None, last_order=candidate.order, loss_projected=math.nan), progress
+        if ended is not None:
+            return state, progress
+        state = self._switch(task, state, None if self.order is None else state.order)
+        return state._replace(last_order=candidate.order, loss_projected=math.nan), progress
 
-    def _switch(self, task: Task, state: State, allowed: NDArray[np.bool_], steps: int) -> State:
-        """Go on from the average under another mask, with what is known of the curvature."""
+    def _stage(self, task: Task, order: Order | None) -> tuple[NDArray[np.bool_], int]:
+        """What may have a weight, and for how many steps: in A1 without an order, in A2 within it."""
+        if order is None:
+            return task.constraints.allowed(), self.tau1
+        return task.constraints.allowed_within(order), self.tau2
+
+    def _switch(self, task: Task, state: State, order: Order | None) -> State:
+        """Go on from the average in the other stage, with what is known of the curvature."""
         descent, radius = state.descent, state.radius
         weights = descent.average if descent.averaged else descent.weights
         rule_state = descent.rule_state
         if float(np.linalg.norm(weights)) > _AGAINST_BALL * radius:
             radius, rule_state = 2 * radius, None
-        free = np.ascontiguousarray(allowed.T)
-        descent = self._start(task, state.feed, state.scale, weights, free, radius, rule_state)
-        return state._replace(descent=descent, radius=radius, left=steps)
+        allowed, steps = self._stage(task, order)
+        descent = self._start(task, state.feed, state.scale, weights, allowed, radius, rule_state)
+        return state._replace(descent=descent, radius=radius, order=order, left=steps)
 
     def _start(
         self,
@@ -198,15 +223,15 @@ class Stochastic:
         rows: RowFeed,
         scale: NDArray[np.float64],
         weights: Matrix,
-        free: NDArray[np.bool_],
+        allowed: NDArray[np.bool_],
         radius: float,
         rule_state: object,
     ) -> Descent:
         first = rows.take()
         if first is None:
             first = np.zeros((1, task.d))
-        mask: Mask = free.view(np.uint8)
-        return start(weights, mask, self._batch(first, scale, weights), task.workers, self.rule, radius, rule_state)
+        free: Mask = np.ascontiguousarray(allowed.T).view(np.uint8)
+        return start(weights, free, self._batch(first, scale, weights), task.workers, self.rule, radius, rule_state)
 
     def _batch(self, rows: NDArray[np.floating], scale: NDArray[np.float64], like: Matrix) -> Batch:
         return Batch(rows.astype(like.dtype), (rows / scale).astype(like.dtype))

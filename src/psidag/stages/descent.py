@@ -44,7 +44,13 @@ class Descent(NamedTuple):
 
 
 def start(
-    weights: Matrix, free: Mask, batch: Batch, workers: Workers, rule: StepRule, radius: float, rule_state: Any = None
+    weights: Matrix,
+    free: Mask,
+    batch: Batch,
+    workers: Workers,
+    rule: StepRule,
+    radius: float,
+    rule_state: Any = None,
 ) -> Descent:
     """Begin at ``weights`` (cut to ``free``, overwritten from here on) with a new average.
 
@@ -77,9 +83,7 @@ def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule) -> Desc
         )
 
     before, moved, size = _sums(workers.map(advance, _tiles(state.weights)))
-    along, steepness, slope = _gradient(
-        state.weights, state.spare, state.gradient, state.free, batch, workers
-    )
+    along, steepness, slope = _gradient(state.weights, state.spare, state.gradient, state.free, batch, workers)
     here = Measured(size, slope, steepness, moved, along - before)
     return state._replace(
         gradient=state.spare,
@@ -93,7 +97,7 @@ def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule) -> Desc
 def _gradient(
     weights: Matrix, out: Matrix, move: Matrix, free: Mask, batch: Batch, workers: Workers
 ) -> tuple[float, float, float]:
-    """Write the free part of the gradient of ½ mean |x − Wᵀx|² into ``out``; returns <move, out>, |out|², <W, out>."""
+    """The free part of the gradient of ½ mean |x − Wᵀx|² into ``out``; returns <move, out>, |out|², <W, out>."""
     n = len(batch.targets)
 
     def piece(rows: slice) -> tuple[float, float, float]:

@@ -93,8 +93,10 @@ def source_weights(second_moment: ArrayLike) -> NDArray[np.float64]:
 def _squared_norms(W: NDArray[np.floating], factor: NDArray[np.float64]) -> NDArray[np.float64]:
     """Σ_j W[i, j]² factor[j] for each row i; in float64, whose rounding the kernel's recomputation allows for."""
     if np.all(factor == 1):
-        return np.einsum("ij,ij->i", W, W, dtype=np.float64)
-    return np.einsum("ij,ij,j->i", W, W, factor, dtype=np.float64)
+        norms: NDArray[np.float64] = np.einsum("ij,ij->i", W, W, dtype=np.float64)
+    else:
+        norms = np.einsum("ij,ij,j->i", W, W, factor, dtype=np.float64)
+    return norms
 
 
 def _index_lists(matrix: Any) -> tuple[NDArray[np.intc], NDArray[np.intc]]:

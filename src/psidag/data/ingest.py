@@ -1,0 +1,212 @@
+"""From whatever the user holds to a :class:`Source`, with errors that name the column and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psidag.data.moments import Moments
+from psidag.data.sources import Rows, Source, Stream, Summary, Table
+from psidag.errors import InputError, listing
+
+_BLOCK_ROWS = 4096
+
+
+def as_source(
+    data: Any,
+    *,
+    names: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    least_rows: int = 2,
+) -> Source:
+    """Make a source of an array, a table, a ``.npy`` path, an iterator of batches, or :class:`Moments`.
+
+    Parameters
+    ----------
+    data : array, DataFrame, Arrow table, path, iterator or Moments
+        Arrays and tables are kept as they are, not copied, unless their type has to change.
+    names : sequence of str, optional
+        Column names; those of the table, else ``x0 …``, by default.
+    sample_weight : array of shape (n,), optional
+        Non-negative weights of the rows of a table or array.
+    least_rows : int
+        Fewer rows than this in a table or array are an error.
+    """
+    if isinstance(data, Summary | Table | Stream | Moments) or hasattr(data, "__next__"):
+        if sample_weight is not None:
+            raise InputError("sample_weight goes with an array or a table, not with a stream or with moments")
+        if isinstance(data, Moments):
+            return Summary(data)
+        return _stream(iter(data), names) if hasattr(data, "__next__") else data
+    if isinstance(data, str | Path):
+        data = _open(Path(data))
+    X, found = as_rows(data, names)
+    _check_shape(X, least_rows)
+    _check_finite(X, found)
+    return Table(X, found, _check_weight(sample_weight, len(X)))
+
+
+def as_rows(data: Any, names: Sequence[str] | None = None) -> tuple[Rows, tuple[str, ...]]:
+    """Rows as a float array, and their column names; shapes are checked only as far as needed for that."""
+    table = _table(data)
+    if table is not None:
+        X, found = table
+    elif hasattr(data, "tocsr"):
+        raise TypeError("sparse input is not supported: a covariance of sparse data is dense; use X.toarray()")
+    else:
+        X = np.asarray(data)
+        if X.dtype.kind == "c":
+            raise InputError("Complex data not supported: split it into real and imaginary columns")
+        if X.ndim != 2:
+            raise InputError(
+                f"data must be a table of rows and columns (Expected 2D array, got {X.ndim}D array of shape "
+                f"{X.shape}). Reshape your data, e.g. with X.reshape(-1, 1) for one column"
+            )
+        found = tuple(f"x{j}" for j in range(X.shape[1]))
+        X = _as_floating(X, found)
+    if names is not None:
+        if len(names) != X.shape[1]:
+            raise InputError(f"{len(names)} names were given for {X.shape[1]} columns")
+        found = tuple(map(str, names))
+    doubles = (
+        [name for name in dict.fromkeys(found) if found.count(name) > 1] if len(set(found)) < len(found) else []
+    )
+    if doubles:
+        raise InputError(f"column names must be unique; repeated: {listing(doubles)}")
+    return X, found
+
+
+def _table(data: Any) -> tuple[Rows, tuple[str, ...]] | None:
+    """The rows and names of a pandas, polars or Arrow table, through narwhals; None for anything else."""
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    names = tuple(str(name) for name in frame.columns)
+    text = [
+        name
+        for name, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind == nw.Boolean or kind == nw.Object)
+    ]
+    if text:
+        raise InputError(
+            f"columns that are not numbers: {listing([str(name) for name in text])}; leave them out or encode them"
+        )
+    return _as_floating(frame.to_numpy(), names), names
+
+
+def _as_floating(X: NDArray[Any], names: Sequence[str]) -> Rows:
+    """float32 and float64 as they are; integers, booleans and numbers in objects as float64."""
+    if X.dtype in (np.float32, np.float64):
+        return X
+    if X.dtype == np.float16:
+        return X.astype(np.float32)
+    if X.dtype.kind in "OUS":
+        text = []
+        for j in range(X.shape[1]):
+            try:
+                X[:, j].astype(np.float64)
+            except ValueError:
+                text.append(names[j])
+            except TypeError as error:
+                raise TypeError(f"column {names[j]!r} is not a column of numbers: {error}") from None
+        if text:
+            raise InputError(f"columns that are not numbers: {listing(text)}; leave them out or encode them")
+    elif X.dtype.kind not in "iubf":
+        raise TypeError(f"data of type {X.dtype} cannot be taken as numbers")
+    return X.astype(np.float64)
+
+
+def _check_shape(X: Rows, least_rows: int) -> None:
+    n, d = X.shape
+    if d < 2:
+        raise InputError(
+            f"Found array with {d} feature(s) (shape=({n}, {d})) while a minimum of 2 is required: "
+            "a graph needs at least two columns"
+        )
+    if n < least_rows:
+        raise InputError(
+            f"Found array with {n} sample(s) (shape=({n}, {d})) while a minimum of {least_rows} is required: "
+            "dependence cannot be seen in fewer rows"
+        )
+
+
+def _check_finite(X: Rows, names: Sequence[str]) -> None:
+    """Raise if anything is NaN or infinite, with the columns, how many rows, and the first of them."""
+    blocks = range(0, len(X), _BLOCK_ROWS)
+    if all(np.isfinite(X[start : start + _BLOCK_ROWS]).all() for start in blocks):
+        return
+    counts = np.zeros(X.shape[1], dtype=int)
+    first = np.full(X.shape[1], -1)
+    for start in blocks:
+        bad = ~np.isfinite(X[start : start + _BLOCK_ROWS])
+        fresh = bad.any(axis=0) & (first < 0)
+        first[fresh] = start + bad[:, fresh].argmax(axis=0)
+        counts += bad.sum(axis=0)
+    culprits = np.flatnonzero(counts)
+    details = "; ".join(f"{names[j]!r}: {counts[j]} rows, first row {first[j]}" for j in culprits[:5])
+    more = f"; and {len(culprits) - 5} more columns" if len(culprits) > 5 else ""
+    raise InputError(
+        f"Input X contains NaN or infinity ({details}{more}). Drop these rows, fill the values in, or leave "
+        "the columns out"
+    )
+
+
+def _check_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
+    if weight is None:
+        return None
+    checked = np.asarray(weight, dtype=np.float64)
+    if checked.shape != (n,):
+        raise InputError(f"sample_weight must hold one weight for each of the {n} rows; got shape {checked.shape}")
+    if not np.isfinite(checked).all() or (checked < 0).any():
+        row = int(np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))[0])
+        raise InputError(f"sample_weight must be finite and not negative; row {row} has {checked[row]}")
+    if not checked.sum() > 0:
+        raise InputError("sample_weight is zero everywhere: no row is left to learn from")
+    return checked
+
+
+def _stream(batches: Iterator[Any], names: Sequence[str] | None) -> Stream:
+    """A stream of checked batches; the first one says how many columns there are and what they are called."""
+    first = next(batches, None)
+    if first is None:
+        raise InputError("the stream gave no batch at all")
+    X, found = as_rows(first, names)
+    if X.shape[1] < 2:
+        raise InputError("a graph needs at least two columns; the batches of the stream have one")
+
+    def checked() -> Iterator[Rows]:
+        seen = 0
+        for number, batch in enumerate(chain([first], batches)):
+            rows, _ = as_rows(batch)
+            if rows.shape[1] != len(found):
+                raise InputError(
+                    f"batch {number} of the stream (from row {seen} on) has {rows.shape[1]} columns, "
+                    f"the first batch had {len(found)}"
+                )
+            _check_finite(rows, found)
+            seen += len(rows)
+            yield rows
+
+    return Stream(checked(), found)
+
+
+def _open(path: Path) -> Rows:
+    """A ``.npy`` file, memory-mapped."""
+    if path.suffix != ".npy":
+        raise InputError(f"cannot read {path.name!r}: only .npy files can be given by path; load others as a table")
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}")
+    try:
+        mapped: Rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise InputError(f"{path.name!r} is not a readable .npy file: {error}") from None
+    return mapped

@@ -1,0 +1,234 @@
+"""``PsiDAG``, the scikit-learn front door: validate, learn, store."""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from psidag.data.ingest import as_source
+from psidag.data.moments import Moments
+from psidag.data.sources import Table
+from psidag.errors import InputError
+from psidag.framework import Callback, Engine, Noise
+from psidag.graph.constraints import Constraints
+from psidag.graph.metrics import squared_loss
+from psidag.learn import Interrupted, as_generator, bind, choose_engine, learn_dag
+from psidag.online import OnlineLearner
+from psidag.solution import Solution
+
+_RESULTS = ("solution_", "adjacency_", "order_", "intercept_", "status_", "trace_", "n_iter_")
+
+
+class PsiDAG(BaseEstimator):  # type: ignore[misc]
+    """Learn a directed acyclic graph of linear relations from a table.
+
+    Parameters
+    ----------
+    solver : str or options object, default="auto"
+        Which engine learns: ``"auto"``, ``"stochastic"``, or an options object such as
+        ``Stochastic(batch_size=256)``.
+    noise : {"equal", "unequal"}, default="equal"
+        Whether all noise variances are taken to be equal.
+    threshold : float, optional
+        Keep weights of at least this size (0.3 in the paper); by default edges are chosen by evidence.
+    constraints : Constraints, optional
+        Required edges, forbidden edges and tiers; they always hold in the result.
+    max_time : float, optional
+        Seconds after which the best DAG so far is kept.
+    random_state : int, Generator or RandomState, optional
+        The same seed gives the same bits on any number of threads, unless ``max_time`` ended the run.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    progress : bool, default=False
+        Show a progress bar.
+    callback : callable, optional
+        Called with ``(round, candidate)`` after each round.
+
+    Attributes
+    ----------
+    adjacency_ : csr_array of shape (d, d)
+        ``adjacency_[i, j]`` is the weight of the edge i → j.
+    order_ : array of shape (d,)
+        Columns, causes first: every edge points forward in it.
+    intercept_ : array of shape (d,)
+        x_j = intercept_j + Σ_i adjacency_[i, j] x_i + noise_j.
+    solution_ : Solution
+        All of it, with names: the DAG, the status, the trace.
+    status_ : Status
+        Why the run ended, with advice.
+    trace_ : tuple of Round
+        One row a round.
+    n_iter_ : int
+        Number of rounds.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from psidag import PsiDAG
+    >>> from psidag.simulate import simulate
+    >>> problem = simulate("ER2", d=20, n=2000, seed=1)
+    >>> model = PsiDAG(random_state=0).fit(problem.X)
+    >>> model.adjacency_.shape
+    (20, 20)
+    """
+
+    def __init__(
+        self,
+        solver: str | Engine = "auto",
+        *,
+        noise: Noise = "equal",
+        threshold: float | None = None,
+        constraints: Constraints | None = None,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        callback: Callback | None = None,
+    ) -> None:
+        self.solver = solver
+        self.noise = noise
+        self.threshold = threshold
+        self.constraints = constraints
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the graph of a table.
+
+        Parameters
+        ----------
+        X : array, DataFrame, Arrow table, ``.npy`` path, iterator of batches, or Moments
+            Rows are samples, columns are variables; it is never written to.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        source = as_source(X, sample_weight=sample_weight)
+        self._note_columns(X, source.names)
+        try:
+            self._store(self._learn(source))
+        except Interrupted as stopped:
+            self._store(stopped.solution)
+            raise
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Take in more rows of a stream; the graph of all rows so far is there whenever it is looked at.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Arrow table
+            The next rows.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows, where the engine works on moments.
+
+        Returns
+        -------
+        self
+        """
+        started = hasattr(self, "_online")
+        batch = self._rows(X, sample_weight, "partial_fit", seen=started)
+        if not started:
+            self._forget()
+            self._note_columns(X, batch.names)
+            self._online = OnlineLearner(
+                choose_engine(self.solver),
+                batch.names,
+                bind(self.constraints, batch.names),
+                as_generator(self.random_state),
+                noise=self.noise,
+                n_jobs=self.n_jobs,
+            )
+        self._online.update(batch.X, batch.sample_weight)
+        self._drop_results()
+        return self
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Mean negative loss of new rows, −½ mean |x − intercept − Wᵀx|²; higher is better.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Arrow table
+            Rows of the same columns.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        table = self._rows(X, sample_weight, "score", seen=True)
+        return -squared_loss(self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight)
+
+    def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table:
+        """The rows of one table or array, with the columns that were seen before."""
+        if isinstance(X, Moments) or hasattr(X, "__next__"):
+            raise InputError(f"{method} takes one table or array at a time; iterators and moments go to fit")
+        if seen:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return cast(Table, as_source(X, sample_weight=sample_weight, least_rows=1))
+
+    def _learn(self, source: Any) -> Solution:
+        return learn_dag(
+            source,
+            self.solver,
+            noise=self.noise,
+            threshold=self.threshold,
+            constraints=self.constraints,
+            max_time=self.max_time,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            callback=self.callback,
+        )
+
+    def _note_columns(self, X: Any, names: tuple[str, ...]) -> None:
+        """What scikit-learn remembers of the input: the number of columns, and their names if it had any."""
+        if isinstance(X, np.ndarray) or hasattr(X, "columns") or isinstance(X, list):
+            validate_data(self, X, skip_check_array=True)
+        else:
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _store(self, solution: Solution) -> None:
+        self.solution_ = solution
+        self.adjacency_ = solution.dag.weights
+        self.order_ = solution.order
+        self.intercept_ = solution.intercept
+        self.status_ = solution.status
+        self.trace_ = solution.trace
+        self.n_iter_ = len(solution.trace)
+
+    def _forget(self) -> None:
+        self._drop_results()
+        self.__dict__.pop("_online", None)
+
+    def _drop_results(self) -> None:
+        for name in _RESULTS:
+            self.__dict__.pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        # After partial_fit the results are learned when they are first looked at.
+        if name in _RESULTS and "_online" in self.__dict__:
+            self._store(self._online.solution(self.threshold, self.max_time))
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

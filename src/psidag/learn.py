@@ -1,0 +1,341 @@
+"""From data to a DAG: choose the engine, run the loop, select the edges."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from psidag.data.checks import data_warnings
+from psidag.data.ingest import as_source
+from psidag.data.moments import Moments
+from psidag.engines.stochastic import Stochastic
+from psidag.errors import DataWarning, InputError, listing
+from psidag.framework import Callback, Engine, Noise, Outcome, Progress, Task, run
+from psidag.graph.constraints import BoundConstraints, Constraints
+from psidag.graph.dag import DAG
+from psidag.graph.order import Order, check_order, topological_order
+from psidag.parallel import Workers, workers
+from psidag.solution import Candidate, Solution, Status
+from psidag.stages.within_order import evidence_penalty, least_squares_within, select_within
+
+SolverName = Literal["auto", "stochastic"]
+
+#: The engines that go by a name.
+ENGINES: dict[str, type[Engine]] = {"stochastic": Stochastic}
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during learning; ``solution`` is the best DAG until then."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(str(solution.status))
+        self.solution = solution
+
+
+def learn_dag(
+    data: Any,
+    solver: str | Engine = "auto",
+    *,
+    noise: Noise = "equal",
+    threshold: float | None = None,
+    constraints: Constraints | None = None,
+    max_time: float | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    callback: Callback | None = None,
+    sample_weight: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> Solution:
+    """Learn a DAG: min over DAGs W of ½ mean |x − Wᵀx|², then keep the edges that the data support.
+
+    Parameters
+    ----------
+    data : array, DataFrame, Arrow table, ``.npy`` path, iterator of batches, or Moments
+        Rows are samples, columns are variables. See :func:`psidag.data.ingest.as_source`.
+    solver : str or options object
+        ``"auto"``, ``"stochastic"``, or an options object such as ``Stochastic(batch_size=256)``.
+    noise : {"equal", "unequal"}
+        Whether the noise of all variables has the same variance.
+    threshold : float, optional
+        Keep weights of at least this size (0.3 in the paper). By default edges are chosen by evidence.
+    constraints : Constraints, optional
+        Prior knowledge; it always holds in the result.
+    max_time : float, optional
+        Seconds after which the best DAG so far is returned.
+    random_state : int, Generator or RandomState, optional
+        The same seed gives the same bits, on any number of threads, unless ``max_time`` stopped the run.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    progress : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called with ``(round, candidate)`` after each round.
+    sample_weight : array of shape (n,), optional
+        Weights of the rows.
+    names : sequence of str, optional
+        Column names where the data have none.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C; a KeyboardInterrupt that carries the best solution until then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.normal(size=2000)
+    >>> effect = 2 * dose + rng.normal(size=2000)
+    >>> solution = learn_dag(np.c_[effect, dose], names=["effect", "dose"], random_state=0)
+    >>> [(cause, target) for cause, target, _ in solution.dag.edges()]
+    [('dose', 'effect')]
+    """
+    if noise not in ("equal", "unequal"):
+        raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
+    check_threshold(threshold)
+    source = as_source(data, names=names, sample_weight=sample_weight)
+    engine = choose_engine(solver)
+    with workers(n_jobs) as threads:
+        task = Task(source, bind(constraints, source.names), as_generator(random_state), threads, noise)
+        with _progress_bar(progress, engine.name) as on_step:
+            outcome = run(engine, task, max_time=max_time, on_step=on_step, callback=callback)
+        solution = conclude(engine, task, outcome, threshold)
+    if outcome.status.code == "interrupted":
+        raise Interrupted(solution)
+    return solution
+
+
+def fit_order(
+    data: Any,
+    order: ArrayLike,
+    *,
+    threshold: float | None = None,
+    constraints: Constraints | None = None,
+    n_jobs: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> Solution:
+    """Fit a DAG within a given order: each variable regressed on those before it, edges kept by evidence.
+
+    Parameters
+    ----------
+    data, constraints, n_jobs, sample_weight, names
+        As in :func:`learn_dag`.
+    order : sequence of int or of str
+        All columns, causes first.
+    threshold : float, optional
+        0 keeps the full regression, 0.3 is the paper's rule; by default edges are chosen by evidence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(500, 1))
+    >>> table = np.c_[x, 3 * x + np.random.default_rng(1).normal(size=(500, 1))]
+    >>> fit_order(table, [0, 1]).dag.to_dense().round(1)
+    array([[0., 3.],
+           [0., 0.]])
+    """
+    check_threshold(threshold)
+    source = as_source(data, names=names, sample_weight=sample_weight)
+    bound = bind(constraints, source.names)
+    given = check_order(_as_indices(order, source.names), source.d)
+    if not bound.respects(given):
+        raise InputError("the order contradicts the constraints: a required edge or a tier points backwards in it")
+    with workers(n_jobs) as threads:
+        moments = source.moments(threads)
+        _warn(moments)
+        allowed = None if bound.empty else bound.allowed()
+        full = least_squares_within(moments.covariance, given, allowed)
+        candidate = Candidate(given, full.weights, 0.5 * float(full.residual_variance.sum()))
+        status = Status("converged", "an order determines its regressions")
+        return _solution("within the given order", moments, candidate, threshold, bound, threads, status)
+
+
+def fit_dag(
+    data: Any, dag: Any, *, sample_weight: ArrayLike | None = None, names: Sequence[str] | None = None
+) -> Solution:
+    """Fit the weights of a given DAG: each variable regressed on its parents.
+
+    Parameters
+    ----------
+    data, sample_weight, names
+        As in :func:`learn_dag`.
+    dag : DAG, array or sparse matrix
+        ``dag[i, j] != 0`` for i → j; a :class:`DAG` is matched by the names of its variables.
+    """
+    source = as_source(data, names=names, sample_weight=sample_weight)
+    pattern = _match(dag, source.names)
+    moments = source.moments()
+    _warn(moments)
+    weights = sp.lil_array((source.d, source.d))
+    columns = sp.csc_array(pattern)
+    S = moments.covariance
+    for j in range(source.d):
+        parents = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+        if len(parents):
+            weights[parents, [j]] = np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0][:, None]
+    fitted = DAG(sp.csr_array(weights), topological_order(pattern), source.names)
+    status = Status("converged", "a DAG determines its regressions")
+    candidate = Candidate(fitted.order, fitted.weights, _loss(moments, fitted.weights))
+    return _assemble("within the given graph", moments, candidate, fitted, "as given", status)
+
+
+def conclude(engine: Engine, task: Task, outcome: Outcome, threshold: float | None) -> Solution:
+    """Select the edges of a finished run and warn about the data behind them."""
+    moments = task.source.moments(task.workers)
+    _warn(moments)
+    solution = _solution(
+        engine.name, moments, outcome.candidate, threshold, task.constraints, task.workers, outcome.status
+    )
+    return Solution(**{**vars(solution), "trace": outcome.trace})
+
+
+def choose_engine(solver: str | Engine) -> Engine:
+    """The engine that goes by a name, or the options object itself."""
+    if isinstance(solver, str):
+        name = "stochastic" if solver == "auto" else solver
+        if name not in ENGINES:
+            raise InputError(
+                f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}"
+            )
+        return ENGINES[name]()
+    if not hasattr(solver, "step") or isinstance(solver, type):
+        raise InputError(f"solver must be a name or an options object such as Stochastic(); got {solver!r}")
+    return solver
+
+
+def bind(constraints: Constraints | None, names: Sequence[str]) -> BoundConstraints:
+    """The constraints in terms of these columns."""
+    return (constraints or Constraints()).bind(names)
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A generator from a seed, a generator, or scikit-learn's kind of random state."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(random_state)
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise unless the threshold is None or a size."""
+    if threshold is not None and not threshold >= 0:
+        raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
+
+
+def _solution(
+    engine: str,
+    moments: Moments,
+    candidate: Candidate,
+    threshold: float | None,
+    constraints: BoundConstraints,
+    threads: Workers,
+    status: Status,
+) -> Solution:
+    if threshold is None:
+        weights = _by_evidence(moments, candidate.order, constraints, threads)
+        rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
+    else:
+        weights = _by_size(candidate, threshold, constraints)
+        rule = f"weights of at least {threshold:g}"
+    dag = DAG(weights, candidate.order, moments.names)
+    return _assemble(engine, moments, candidate, dag, rule, status)
+
+
+def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, threads: Workers) -> sp.csr_array:
+    """Parents by evidence, judged on correlations so that units do not matter."""
+    sd = np.where(moments.sd > 0, moments.sd, 1.0)
+    C = moments.scatter / (moments.count * np.outer(sd, sd))
+    np.fill_diagonal(C, 1.0)
+    selected = select_within(C, moments.count, order, threads, constraints=constraints)
+    return sp.csr_array(sp.diags_array(1 / sd) @ selected.weights @ sp.diags_array(sd))
+
+
+def _by_size(candidate: Candidate, threshold: float, constraints: BoundConstraints) -> sp.csr_array:
+    """Weights of at least the threshold, and required edges whatever their size."""
+    found = sp.coo_array(candidate.weights)
+    keep = (np.abs(found.data) >= threshold) & (found.data != 0)
+    if len(constraints.required):
+        keep |= np.asarray(constraints.required_matrix.tocsr()[found.row, found.col] != 0).ravel()
+    return sp.csr_array((found.data[keep], (found.row[keep], found.col[keep])), shape=found.shape, dtype=np.float64)
+
+
+def _assemble(engine: str, moments: Moments, candidate: Candidate, dag: DAG, rule: str, status: Status) -> Solution:
+    return Solution(
+        dag=dag,
+        intercept=moments.mean - dag.weights.T @ moments.mean,
+        residual_variance=_residual_variance(moments, dag.weights),
+        mean=moments.mean,
+        n_samples=moments.count,
+        status=status,
+        trace=(),
+        engine=engine,
+        selection=rule,
+        candidate=candidate,
+    )
+
+
+def _residual_variance(moments: Moments, W: sp.csr_array) -> Any:
+    """Diag (I − W)ᵀ S (I − W)."""
+    remainder = sp.csr_array(sp.eye_array(moments.d) - W)
+    through = moments.scatter @ remainder
+    return np.maximum(np.asarray(remainder.multiply(through).sum(axis=0)).ravel() / moments.count, 0.0)
+
+
+def _loss(moments: Moments, W: sp.csr_array) -> float:
+    return 0.5 * float(_residual_variance(moments, W).sum())
+
+
+def _warn(moments: Moments) -> None:
+    for sentence in data_warnings(moments):
+        warnings.warn(sentence, DataWarning, stacklevel=3)
+
+
+def _as_indices(order: ArrayLike, names: Sequence[str]) -> ArrayLike:
+    given = np.asarray(order)
+    if given.dtype.kind not in "UO":
+        return given
+    index = {name: k for k, name in enumerate(names)}
+    unknown = [name for name in given.tolist() if name not in index]
+    if unknown:
+        raise InputError(f"the order names {listing(unknown)}, which are not columns; columns are {listing(names)}")
+    return np.array([index[name] for name in given.tolist()])
+
+
+def _match(dag: Any, names: Sequence[str]) -> sp.csr_array:
+    """The graph with its vertices in the order of the columns."""
+    if not isinstance(dag, DAG):
+        dag = DAG.from_weights(dag, names=names)
+    if set(dag.names) != set(names):
+        strangers = sorted(set(dag.names) ^ set(names))
+        raise InputError(f"the graph and the table do not have the same variables: {listing(strangers)}")
+    where = [dag.names.index(name) for name in names]
+    return sp.csr_array(dag.weights[where][:, where])
+
+
+@contextmanager
+def _progress_bar(show: bool, name: str) -> Iterator[Any]:
+    """A callback for each step that draws a bar, or None."""
+    if not show:
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(desc=name, unit=" steps", dynamic_ncols=True) as bar:
+
+        def on_step(progress: Progress, best: Candidate | None) -> None:
+            bar.update(progress.steps - bar.n)
+            if best is not None:
+                bar.set_postfix(loss=f"{best.loss:.6g}", refresh=False)
+
+        yield on_step
