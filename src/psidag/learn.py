@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 from psidag.data.checks import data_warnings
 from psidag.data.ingest import as_source
 from psidag.data.moments import Moments
+from psidag.data.sources import Stream
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError, listing
 from psidag.framework import Callback, Engine, Noise, Outcome, Progress, Task, run
@@ -107,6 +109,8 @@ def learn_dag(
     source = as_source(data, names=names, sample_weight=sample_weight)
     engine = choose_engine(solver)
     with workers(n_jobs) as threads:
+        if isinstance(source, Stream) and not engine.needs_rows:
+            source.drain(None if max_time is None else time.perf_counter() + max_time)
         task = Task(source, bind(constraints, source.names), as_generator(random_state), threads, noise)
         with _progress_bar(progress, engine.name) as on_step:
             outcome = run(engine, task, max_time=max_time, on_step=on_step, callback=callback)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -89,6 +90,12 @@ class Stream:
         rows = np.concatenate(self._waiting) if self._waiting else np.empty((0, self.d))
         self._waiting = [rows[n:]] if len(rows) > n else []
         return rows[:n]
+
+    def drain(self, deadline: float | None = None) -> None:
+        """Take in all there is, until ``time.perf_counter()`` reaches the deadline; only moments are kept."""
+        while len(self.take(_SUM_AT_ONCE, partial=True)):
+            if deadline is not None and time.perf_counter() >= deadline:
+                break
 
     def moments(self, workers: Workers | None = None) -> Moments:
         """The moments of the rows that have come so far."""
