@@ -78,6 +78,7 @@ cdef struct State:
     Bag trial
     Bag chosen
     Bag touched
+    uint8_t* stale              # nodes whose parents have changed since additions to them were looked for
     # counters
     int64_t sweeps
     int64_t visits
@@ -195,6 +196,7 @@ cdef inline int become(const real* S, State* s, int32_t j, const int32_t* parent
             if add(S + i * s.d, i, j, fit, s.scratch):
                 if push(s.children + i, j) < 0:
                     return -1
+    s.stale[j] = 1
     return push(&s.touched, j)
 
 
@@ -501,11 +503,12 @@ cdef class Network:
         s.queue = <int32_t*> calloc(d, sizeof(int32_t))
         s.queued = <uint8_t*> calloc(d, 1)
         s.mark = <uint8_t*> calloc(d, 1)
+        s.stale = <uint8_t*> calloc(d, 1)
         s.scratch = <double*> calloc(2 * d, sizeof(double))
         if (s.sigma2 == NULL or s.fits == NULL or s.children == NULL or s.order == NULL or s.place == NULL
                 or s.tier == NULL or s.required_start == NULL or s.required == NULL or s.forbidden_start == NULL
                 or s.forbidden == NULL or s.queue == NULL or s.queued == NULL or s.mark == NULL
-                or s.scratch == NULL):
+                or s.stale == NULL                 or s.scratch == NULL):
             raise MemoryError(f"no memory for a network of {d} nodes")
         for j in range(d):
             s.order[j] = order[j]
@@ -547,6 +550,7 @@ cdef class Network:
         free(s.queue)
         free(s.queued)
         free(s.mark)
+        free(s.stale)
         free(s.scratch)
 
     @property
@@ -572,18 +576,15 @@ cdef class Network:
             self.s.sigma2[j] = sigma2[j]
             self.s.floor[j] = floor[j]
 
+    def set_stale(self, bint value):
+        """Look for additions to all nodes next time, or to none but those whose parents change from now on."""
+        memset(self.s.stale, 1 if value else 0, self.s.d)
+
     def read_order(self, int32_t[::1] order):
         """Fill the order."""
         cdef Py_ssize_t t
         for t in range(self.s.d):
             order[t] = self.s.order[t]
-
-    def write_order(self, const int32_t[::1] order):
-        """Take another order in which all edges point forward."""
-        cdef Py_ssize_t t
-        for t in range(self.s.d):
-            self.s.order[t] = order[t]
-            self.s.place[order[t]] = <int32_t> t
 
     def edge_count(self):
         """How many edges there are."""
@@ -627,7 +628,7 @@ cdef int descendants(State* s, int32_t j, uint8_t* below, Bag* found) noexcept n
 
 def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start,
               int32_t[::1] found, int32_t[::1] counts, double[::1] gains):
-    """For nodes first … last - 1 find new parents that are no descendants, wherever they stand in the order.
+    """For stale nodes of first … last - 1 find new parents that are no descendants, wherever they stand.
 
     Greedily, the best one first, at most ``start[j + 1] - start[j]`` of them for node j: they are written from
     ``found[start[j]]`` on, their number to counts[j] and what they gain to gains[j]. The network is only read.
@@ -654,6 +655,8 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
                 break
             counts[j] = 0
             gains[j] = 0
+            if not s.stale[j]:
+                continue
             if copy(&fit, s.fits + j) < 0 or descendants(s, j, below, &family) < 0:
                 code = -1
                 break
@@ -668,6 +671,8 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
                 least = least_gain(&s.score, s.sigma2[j], fit.v)
                 for i in range(d):
                     if r[i] * r[i] <= least * s.floor[i] or below[i]:
+                        continue
+                    if s.tier[j] >= 0 and s.tier[i] > s.tier[j]:
                         continue
                     row = base + i * d
                     delta = conditional_variance(row, i, &fit, u)
