@@ -922,22 +922,43 @@ def resample(const real[:, ::1] S, Network net, uint64_t seed):
 
 def write(const real[:, ::1] S, Network net, const int32_t[::1] nodes, const int32_t[::1] start,
           const int32_t[::1] parents, bint lock=False):
-    """Give the nodes the parents ``parents[start[a]:start[a + 1]]``, in place, and queue them with their neighbours."""
+    """Give the nodes the parents ``parents[start[a]:start[a + 1]]`` one after the other, in place, and queue who is near.
+
+    The order makes way where it must; a parent that would close a cycle is left out.
+    """
     cdef State* s = &net.s
     cdef const real* base = &S[0, 0]
-    cdef Py_ssize_t a
-    cdef int32_t j
-    cdef const int32_t* items = &parents[0] if parents.shape[0] else NULL
+    cdef Py_ssize_t a, h
+    cdef int32_t i, j
+    cdef int code = 0
     s.touched.size = 0
     with nogil:
         for a in range(nodes.shape[0]):
             j = nodes[a]
-            if become(base, s, j, items + start[a], start[a + 1] - start[a]) < 0:
-                with gil:
-                    raise MemoryError("no memory for a regression")
+            # First what stays: parents that leave must not stand in the way of those that come.
+            s.candidates.size = 0
+            for h in range(start[a], start[a + 1]):
+                if find(s.fits + j, parents[h]) >= 0 and push(&s.candidates, parents[h]) < 0:
+                    code = -1
+            if code < 0 or become(base, s, j, s.candidates.items, s.candidates.size) < 0:
+                code = -1
+                break
+            for h in range(start[a], start[a + 1]):
+                i = parents[h]
+                if find(s.fits + j, i) < 0:
+                    code = make_way(s, i, j)
+                    if code < 0 or (code > 0 and push(&s.candidates, i) < 0):
+                        code = -1
+                        break
+            if code < 0 or become(base, s, j, s.candidates.items, s.candidates.size) < 0:
+                code = -1
+                break
             if lock:
                 s.fits[j].locked = s.fits[j].k
-        requeue(s)
+        if code >= 0:
+            requeue(s)
+    if code < 0:
+        raise MemoryError("no memory for a regression")
 
 
 def drain(const real[:, ::1] S, Network net, Py_ssize_t sweeps):

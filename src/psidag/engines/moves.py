@@ -13,7 +13,7 @@ from psidag.engines._grow import grow
 from psidag.engines._network import Network, additions, apply_additions, write
 from psidag.framework import Noise
 from psidag.graph.constraints import BoundConstraints
-from psidag.graph.order import Order
+from psidag.graph.order import Order, positions
 from psidag.parallel import Workers, tiles
 from psidag.stages.within_order import parent_lists, select_within
 
@@ -122,6 +122,46 @@ def select_afresh(
     better = np.flatnonzero(_costs(fresh, score, noise) < _costs(old, score, noise) - 1e-6)
     give(data, net, fresh.weights, better)
     return len(better)
+
+
+def exchange_hubs(
+    data: Correlations, net: Network, score: Score, constraints: BoundConstraints, workers: Workers, least: int
+) -> int:
+    """Turn round edges between hubs that have too many parents for a step-by-step exchange; how many it was.
+
+    Only under the equal score, which shows where to look: both ends have a residual variance above the common
+    one by more than chance (four standard errors). For such an edge i → j, with more than ``least`` parents at
+    both ends, j is put before i and both are selected afresh.
+    """
+    if score.noise == "unequal":
+        return 0
+    done = 0
+    tried: set[tuple[int, int]] = set()
+    while True:
+        old = read(net, data.d)
+        noise = _noise(data, score, old.residual_variance)
+        excess = old.residual_variance / noise - 1
+        suspect = (old.parents > least) & (excess > 4 * np.sqrt(2 / score.n))
+        i, j = old.weights.nonzero()
+        pairs = [e for e in zip(i[suspect[i] & suspect[j]], j[suspect[i] & suspect[j]], strict=True) if e not in tried]
+        if not pairs:
+            return done
+        tail, head = max(pairs, key=lambda edge: excess[edge[0]] + excess[edge[1]])
+        tried.add((tail, head))
+        place = positions(old.order)
+        moved = np.insert(np.delete(old.order, place[head]), place[tail], head)
+        if not constraints.respects(moved):
+            continue
+        between = old.order[place[tail] : place[head] + 1]
+        nodes = np.append(head, between[suspect[between] & (between != head)])
+        new = select_within(
+            data.matrix, score.n, moved, workers, penalty=score.penalty, sigma2=noise, constraints=constraints,
+            max_parents=score.max_parents, nodes=nodes,
+        )  # fmt: skip
+        fresh = Fits(moved, new.weights, new.residual_variance)
+        if np.sum((_costs(fresh, score, noise) - _costs(old, score, noise))[nodes]) < -1e-6:
+            give(data, net, fresh.weights, nodes)
+            done += 1
 
 
 def give(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:

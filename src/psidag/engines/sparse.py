@@ -16,6 +16,7 @@ from psidag.engines.moves import (
     Fits,
     Score,
     add_edges,
+    exchange_hubs,
     give,
     grown_order,
     read,
@@ -139,6 +140,7 @@ class Sparse:
             state.net.set_stale(True)
             score = self._score(task, state)
             select_afresh(state.data, state.net, score, task.constraints, task.workers)
+            exchange_hubs(state.data, state.net, score, task.constraints, task.workers, self.max_additions)
             return self._count(state._replace(confirmed=True))
         return self._close(task, state, state.net, last)
 
