@@ -25,6 +25,7 @@ from psidag.graph.dag import DAG
 from psidag.graph.order import Order, check_order, topological_order
 from psidag.parallel import Workers, workers
 from psidag.solution import Candidate, Solution, Status
+from psidag.solution.edges import standard_errors
 from psidag.stages.within_order import evidence_penalty, least_squares_within, select_within
 
 SolverName = Literal["auto", "stochastic"]
@@ -280,17 +281,20 @@ def _by_size(candidate: Candidate, threshold: float, constraints: BoundConstrain
 
 
 def _assemble(engine: str, moments: Moments, candidate: Candidate, dag: DAG, rule: str, status: Status) -> Solution:
+    residual_variance = _residual_variance(moments, dag.weights)
     return Solution(
         dag=dag,
         intercept=moments.mean - dag.weights.T @ moments.mean,
-        residual_variance=_residual_variance(moments, dag.weights),
+        residual_variance=residual_variance,
         mean=moments.mean,
+        variance=moments.variance,
         n_samples=moments.count,
         status=status,
         trace=(),
         engine=engine,
         selection=rule,
         candidate=candidate,
+        standard_error=standard_errors(moments, dag, residual_variance),
     )
 
 

@@ -88,7 +88,7 @@ def fit(
     for path in output or []:
         write_graph(solution, path)
     if as_json:
-        say_json(solution.as_dict())
+        say_json(solution.content().as_dict())
     else:
         say(str(solution))
         for path in output or []:

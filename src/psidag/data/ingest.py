@@ -106,6 +106,9 @@ def _table(data: Any) -> tuple[Rows, tuple[str, ...]] | None:
         raise InputError(
             f"columns that are not numbers: {listing([str(name) for name in text])}; leave them out or encode them"
         )
+    truth = [name for name, kind in frame.schema.items() if kind == nw.Boolean]
+    # As numbers before NumPy sees them: it has no booleans that may be missing.
+    frame = frame.with_columns(nw.col(*truth).cast(nw.Float64)) if truth else frame
     return _as_floating(frame.to_numpy(), names), names
 
 
