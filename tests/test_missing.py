@@ -66,9 +66,8 @@ def test_pairwise_is_always_a_covariance(seed, n, share, far):
     X[rng.random(X.shape) < share] = np.nan
     try:
         moments = pairwise_moments(X, list("abcd"))
-    except InputError as error:
-        assert "share" in str(error)
-        return
+    except InputError:
+        return  # a pair with fewer than two rows
     S = moments.covariance
     sd = np.sqrt(np.maximum(np.diag(S), 1e-300))
     assert np.linalg.eigvalsh(S / np.outer(sd, sd))[0] > -1e-9

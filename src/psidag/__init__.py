@@ -1,13 +1,15 @@
 """psidag learns directed acyclic graphs from data.
 
-``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it; ``psidag.simulate``, ``psidag.metrics`` and
-``psidag.datasets`` are the field around them. What is named here is the API.
+``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it; ``psidag.exchange`` takes graphs to other
+tools and back; ``psidag.simulate``, ``psidag.metrics`` and ``psidag.datasets`` are the field around them. What is
+named here is the API.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from psidag import exchange
 from psidag.data.moments import Moments
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError
@@ -36,6 +38,7 @@ __all__ = [
     "Solution",
     "Stochastic",
     "Universal",
+    "exchange",
     "fit_dag",
     "fit_order",
     "learn_dag",

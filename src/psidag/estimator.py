@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psidag.data.ingest import as_source
-from psidag.data.moments import Moments
 from psidag.data.missing import Missing
+from psidag.data.moments import Moments
 from psidag.data.sources import Table
 from psidag.errors import InputError
 from psidag.framework import Callback, Engine, Noise

@@ -82,7 +82,8 @@ def pairwise_moments(X: Rows, names: Sequence[str]) -> Moments:
     ([2.5, 5.333333333333333], 3)
     """
     d = len(names)
-    centre = np.nanmean(X, axis=0, dtype=np.float64)
+    present = ~np.isnan(X)
+    centre = np.sum(X, axis=0, dtype=np.float64, where=present) / np.maximum(present.sum(axis=0), 1)
     both, sums, squares, products = (np.zeros((d, d)) for _ in range(4))
     for start in range(0, len(X), _BLOCK_ROWS):
         block = X[start : start + _BLOCK_ROWS] - centre
@@ -133,24 +134,24 @@ def _find_gaps(X: Rows, names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray
             missing = np.isnan(block)
             nan.note(missing, start)
             infinite.note(~finite & ~missing, start)
-    if infinite.count.any():
+    if infinite.times.any():
+        culprits = _where(*infinite, names, len(X))
         raise InputError(
-            f"Input X contains infinity: {_where(infinite.count, infinite.first, names, len(X))}. Replace these values, "
-            "or leave the rows or columns out"
+            f"Input X contains infinity: {culprits}. Replace these values, or leave rows or columns out"
         )
-    return nan.count, nan.first
+    return nan.times, nan.first
 
 
 class _Flaws(NamedTuple):
     """How many flawed cells each column has, and the row of its first one."""
 
-    count: NDArray[np.intp]
+    times: NDArray[np.intp]
     first: NDArray[np.intp]
 
     def note(self, flawed: NDArray[np.bool_], start: int) -> None:
         fresh = flawed.any(axis=0) & (self.first < 0)
         self.first[fresh] = start + flawed[:, fresh].argmax(axis=0)
-        self.count[:] += flawed.sum(axis=0)
+        self.times[:] += flawed.sum(axis=0)
 
 
 def _where(count: NDArray[np.intp], first: NDArray[np.intp], names: Sequence[str], n: int) -> str:

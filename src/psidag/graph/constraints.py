@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -42,6 +43,23 @@ class Constraints:
     required_edges: Sequence[Edge] = ()
     forbidden_edges: Sequence[Edge] = ()
     tiers: Sequence[Sequence[Vertex]] = ()
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Constraints:
+        r"""Knowledge from a TOML or YAML file with the three keys, or from a knowledge file of Tetrad.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "known.toml")
+        ...     _ = file.write_text('required_edges = [["dose", "effect"]]\ntiers = [["age"], ["dose", "effect"]]')
+        ...     Constraints.from_file(file)
+        Constraints(required_edges=[('dose', 'effect')], forbidden_edges=[], tiers=[['age'], ['dose', 'effect']])
+        """
+        from psidag.graph.knowledge import read_knowledge
+
+        return read_knowledge(path)
 
     def bind(self, names: Sequence[str]) -> BoundConstraints:
         """The same knowledge in terms of column indices; contradictions are an error that names them."""

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from psidag.data.ingest import as_source
 from psidag.data.sources import Table
 from psidag.errors import InputError, listing
+from psidag.exchange.content import Content
 from psidag.graph.dag import DAG
 from psidag.graph.equivalence import cpdag
-from psidag.graph.exchange.content import Content
 from psidag.graph.order import Order
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.errors import InputError
+from psidag.exchange.files import replace_file
 from psidag.graph.dag import DAG
-from psidag.graph.exchange.files import replace_file
 from psidag.solution.status import Candidate, Round, Status
 
 if TYPE_CHECKING:
