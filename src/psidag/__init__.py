@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from psidag import exchange
+from psidag.compare import compare
 from psidag.data.moments import Moments
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError
@@ -38,6 +39,7 @@ __all__ = [
     "Solution",
     "Stochastic",
     "Universal",
+    "compare",
     "exchange",
     "fit_dag",
     "fit_order",

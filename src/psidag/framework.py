@@ -71,7 +71,7 @@ class Engine(Protocol):
 
     @property
     def patience(self) -> int:
-        """How many rounds without progress end it."""
+        """How many rounds without progress end it; 0 if it ends by its own rule."""
         ...
 
     @property
@@ -117,7 +117,8 @@ def run(
     """Step the engine until the loss stops falling, or the rounds, the time or the data run out.
 
     The loss has stopped falling when the best of the last ``engine.patience`` rounds is not below the best
-    before them by more than ``engine.tol`` times its value.
+    before them by more than ``engine.tol`` times its value. An engine of patience 0 is not judged by its
+    loss: it says itself when it has finished, and its last round is the answer.
     """
     if max_time is not None and not max_time > 0:
         raise InputError(f"max_time must be a positive number of seconds or None; got {max_time!r}")
@@ -144,11 +145,12 @@ def run(
                         float(progress.order_change),
                     )
                 )
-                if math.isfinite(closed.loss) and (best is None or closed.loss < best.loss):
+                better = not engine.patience or best is None or closed.loss < best.loss
+                if better and math.isfinite(closed.loss):
                     best = closed
                 if callback is not None:
                     callback(trace[-1], closed)
-                status = _judge(engine, trace)
+                status = _judge(engine, trace, progress.finished)
             if on_step is not None:
                 on_step(progress, best)
             status = progress.finished or status
@@ -165,7 +167,7 @@ def run(
     return Outcome(engine.finish(task, state, best), tuple(trace), status, state)
 
 
-def _judge(engine: Engine, trace: list[Round]) -> Status | None:
+def _judge(engine: Engine, trace: list[Round], finished: Status | None) -> Status | None:
     """Whether the last round was the last one, and why."""
     losses = [r.loss for r in trace]
     if not math.isfinite(losses[-1]):
@@ -174,8 +176,10 @@ def _judge(engine: Engine, trace: list[Round]) -> Status | None:
             f"the loss is not finite in round {len(trace)}; this is the best DAG before that. Rescale columns of "
             "very different units, or set a smaller step size",
         )
+    if finished is not None:
+        return finished
     recent, before = losses[-engine.patience :], losses[: -engine.patience]
-    if before and min(recent) >= min(before) * (1 - engine.tol):
+    if engine.patience and before and min(recent) >= min(before) * (1 - engine.tol):
         best = losses.index(min(losses)) + 1
         return Status(
             "converged", f"the loss has not fallen for {engine.patience} rounds; round {best} was the best"
@@ -186,7 +190,9 @@ def _judge(engine: Engine, trace: list[Round]) -> Status | None:
 
 
 def _still_falling(losses: list[float]) -> str:
-    if len(losses) > 1 and losses[-1] < losses[-2]:
+    if len(losses) < 2:
+        return ""
+    if losses[-1] < losses[-2]:
         percent = 100 * (1 - losses[-1] / losses[-2])
         return f" with the loss still falling {percent:.2g} % a round: raise max_rounds or the time budget"
     return "; the loss was no longer falling"
