@@ -73,8 +73,8 @@ def with_cell(value):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (with_cell(np.nan), r"'x2': 2 rows, first row 3.*Drop these rows"),
-        (with_cell(np.inf), "NaN or infinity"),
+        (with_cell(np.nan), r"'x2' in 2 of \d+ rows \(first row 3\).*missing=\"drop\""),
+        (with_cell(np.inf), "infinity: 'x2'"),
         (pd.DataFrame({"good": [1.0, 2], "name": ["u", "v"]}), "not numbers: 'name'; leave them out"),
         (pl.DataFrame({"good": [1.0, 2], "when": ["u", "v"]}), "not numbers: 'when'"),
         (np.array([["1", "u"], ["2", "v"]]), "not numbers: 'x1'"),
@@ -85,8 +85,8 @@ def with_cell(value):
         (pd.DataFrame(np.ones((5, 2)), columns=["a", "a"]), "repeated: 'a'|unique"),
         (iter([]), "no batch at all"),
         (iter([PROBLEM.X[:10], PROBLEM.X[:10, :4]]), r"batch 1 of the stream \(from row 10 on\) has 4 columns"),
-        (iter([PROBLEM.X, with_cell(np.nan)]), "'x2': 2 rows"),
-        ("rows.csv", "only .npy"),
+        (iter([PROBLEM.X, with_cell(np.nan)]), "'x2' in 2 of"),
+        ("rows.xlsx", "there is no file"),
         ("nowhere.npy", "there is no file"),
     ],
 )
@@ -179,9 +179,7 @@ def test_fitting_a_given_dag():
     solution = fit_dag(PROBLEM.X, PROBLEM.dag)
     np.testing.assert_allclose(solution.dag.to_dense(), PROBLEM.dag.to_dense(), atol=0.2)
     S = np.cov(PROBLEM.X.T, bias=True)
-    np.testing.assert_allclose(
-        solution.residual_variance, np.diag(S) - np.diag(S @ solution.dag.to_dense()), atol=1e-9
-    )
+    np.testing.assert_allclose(solution.residual_variance, np.diag(S) - np.diag(S @ solution.dag.to_dense()), atol=1e-9)
     # A graph is matched by its names, whatever their order in the table.
     back = fit_dag(pd.DataFrame(PROBLEM.X[:, ::-1], columns=PROBLEM.names[::-1]), PROBLEM.dag)
     assert {e[:2] for e in back.dag.edges()} == {e[:2] for e in PROBLEM.dag.edges()}

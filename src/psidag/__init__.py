@@ -1,15 +1,18 @@
 """psidag learns directed acyclic graphs from data.
 
-``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it; ``psidag.simulate``, ``psidag.metrics`` and
-``psidag.datasets`` are the field around them. What is named here is the API.
+``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it; ``psidag.exchange`` takes graphs to other
+tools and back; ``psidag.simulate``, ``psidag.metrics`` and ``psidag.datasets`` are the field around them. What is
+named here is the API.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from psidag import exchange
 from psidag.compare import compare
 from psidag.data.moments import Moments
+from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError
 from psidag.graph import metrics
@@ -35,9 +38,11 @@ __all__ = [
     "Moments",
     "PsiDAG",
     "Solution",
+    "Sparse",
     "Stochastic",
     "Universal",
     "compare",
+    "exchange",
     "fit_dag",
     "fit_order",
     "learn_dag",

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from psidag.data.ingest import as_source
+from psidag.data.missing import Missing
 from psidag.data.moments import Moments
 from psidag.data.sources import Table
 from psidag.errors import InputError
@@ -29,7 +30,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     solver : str or options object, default="auto"
-        Which engine learns: ``"auto"``, ``"stochastic"``, or an options object such as
+        Which engine learns: ``"auto"``, ``"sparse"``, ``"stochastic"``, or an options object such as
         ``Stochastic(batch_size=256)``.
     noise : {"equal", "unequal"}, default="equal"
         Whether all noise variances are taken to be equal.
@@ -37,6 +38,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         Keep weights of at least this size (0.3 in the paper); by default edges are chosen by evidence.
     constraints : Constraints, optional
         Required edges, forbidden edges and tiers; they always hold in the result.
+    missing : {"error", "drop", "mean", "pairwise"}, default="error"
+        What to do about missing values (NaN): refuse with advice, leave out rows, fill in the column mean, or take
+        each correlation from the rows that have both columns.
     max_time : float, optional
         Seconds after which the best DAG so far is kept.
     random_state : int, Generator or RandomState, optional
@@ -84,6 +88,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         noise: Noise = "equal",
         threshold: float | None = None,
         constraints: Constraints | None = None,
+        missing: Missing = "error",
         max_time: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -94,6 +99,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         self.noise = noise
         self.threshold = threshold
         self.constraints = constraints
+        self.missing = missing
         self.max_time = max_time
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -117,7 +123,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         self
         """
         self._forget()
-        source = as_source(X, sample_weight=sample_weight)
+        source = as_source(X, sample_weight=sample_weight, missing=self.missing)
         self._note_columns(X, source.names)
         try:
             self._store(self._learn(source))
@@ -148,7 +154,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             self._forget()
             self._note_columns(X, batch.names)
             self._online = OnlineLearner(
-                choose_engine(self.solver),
+                choose_engine(self.solver)[0],
                 batch.names,
                 bind(self.constraints, batch.names),
                 as_generator(self.random_state),
@@ -185,7 +191,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"{method} takes one table or array at a time; iterators and moments go to fit")
         if seen:
             validate_data(self, X, reset=False, skip_check_array=True)
-        return cast(Table, as_source(X, sample_weight=sample_weight, least_rows=1))
+        # Means and pairs are those of all rows; a batch, or rows to be judged, can only be made smaller.
+        missing = "drop" if self.missing == "drop" else "error"
+        return cast(Table, as_source(X, sample_weight=sample_weight, missing=missing, least_rows=1))
 
     def _learn(self, source: Any) -> Solution:
         return learn_dag(

@@ -12,6 +12,7 @@ from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
 from psidag.data.missing import Missing
 from psidag.framework import Noise
+from psidag.graph.constraints import Constraints
 
 _EXAMPLES = """
 Examples:
@@ -48,6 +49,10 @@ def fit(
     threshold: Annotated[
         float | None, typer.Option(help="Keep weights of this size (0.3 in the paper); else by evidence.")
     ] = None,
+    knowledge: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Required and forbidden edges and tiers: TOML, YAML or Tetrad's format."),
+    ] = None,
     max_time: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop then, with the best graph so far.")
     ] = None,
@@ -63,7 +68,7 @@ def fit(
     Prints a summary and the strongest edges. Ctrl-C keeps the best graph so far: it is written like any other,
     and the exit code is 130.
     """
-    from psidag.graph.exchange import format_of, write_graph
+    from psidag.exchange import format_of, write_graph
     from psidag.learn import Interrupted, learn_dag
 
     for path in output or []:
@@ -77,6 +82,7 @@ def fit(
             solver,
             noise=noise,
             threshold=threshold,
+            constraints=None if knowledge is None else Constraints.from_file(knowledge),
             missing=missing,
             max_time=max_time,
             random_state=seed,
@@ -88,7 +94,7 @@ def fit(
     for path in output or []:
         write_graph(solution, path)
     if as_json:
-        say_json(solution.as_dict())
+        say_json(solution.content().as_dict())
     else:
         say(str(solution))
         for path in output or []:

@@ -79,9 +79,7 @@ def as_rows(data: Any, names: Sequence[str] | None = None) -> tuple[Rows, tuple[
         if len(names) != X.shape[1]:
             raise InputError(f"{len(names)} names were given for {X.shape[1]} columns")
         found = tuple(map(str, names))
-    doubles = (
-        [name for name in dict.fromkeys(found) if found.count(name) > 1] if len(set(found)) < len(found) else []
-    )
+    doubles = [name for name in dict.fromkeys(found) if found.count(name) > 1] if len(set(found)) < len(found) else []
     if doubles:
         raise InputError(f"column names must be unique; repeated: {listing(doubles)}")
     return X, found
@@ -106,6 +104,9 @@ def _table(data: Any) -> tuple[Rows, tuple[str, ...]] | None:
         raise InputError(
             f"columns that are not numbers: {listing([str(name) for name in text])}; leave them out or encode them"
         )
+    truth = [name for name, kind in frame.schema.items() if kind == nw.Boolean]
+    # As numbers before NumPy sees them: it has no booleans that may be missing.
+    frame = frame.with_columns(nw.col(*truth).cast(nw.Float64)) if truth else frame
     return _as_floating(frame.to_numpy(), names), names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def complete(X: Rows, names: Sequence[str], weight: Floats | None, missing: str,
     least_rows : int
         Fewer rows than this are not enough.
     """
-    gaps = _find_gaps(X, names, weight is not None and missing == "pairwise")
+    gaps, first = _find_gaps(X, names)
     if not gaps.any():
         return Table(X, names, weight)
     empty = [names[int(j)] for j in np.flatnonzero(gaps == len(X))]
@@ -56,9 +56,11 @@ def complete(X: Rows, names: Sequence[str], weight: Floats | None, missing: str,
     if missing == "mean":
         return _fill(X, names, weight)
     if missing == "pairwise":
+        if weight is not None:
+            raise InputError('missing="pairwise" does not go with sample_weight: choose "drop" or "mean"')
         return Summary(pairwise_moments(X, names))
     raise InputError(
-        f"Input X contains NaN: {_where(gaps, names, len(X))}. Choose what to do about missing values: "
+        f"Input X contains NaN: {_where(gaps, first, names, len(X))}. Choose what to do about missing values: "
         'missing="drop" (leave out rows), "mean" (fill in) or "pairwise" (use what is there), --missing on the '
         "command line; or leave the columns out"
     )
@@ -76,11 +78,12 @@ def pairwise_moments(X: Rows, names: Sequence[str]) -> Moments:
     --------
     >>> X = np.array([[1.0, 2.0], [2.0, np.nan], [3.0, 6.0], [4.0, 8.0]])
     >>> moments = pairwise_moments(X, ["a", "b"])
-    >>> moments.mean.tolist(), round(moments.count, 2)
-    ([2.5, 5.333333333333333], 3.2)
+    >>> moments.mean.tolist(), round(moments.count)
+    ([2.5, 5.333333333333333], 3)
     """
     d = len(names)
-    centre = np.nanmean(X, axis=0, dtype=np.float64)
+    present = ~np.isnan(X)
+    centre = np.sum(X, axis=0, dtype=np.float64, where=present) / np.maximum(present.sum(axis=0), 1)
     both, sums, squares, products = (np.zeros((d, d)) for _ in range(4))
     for start in range(0, len(X), _BLOCK_ROWS):
         block = X[start : start + _BLOCK_ROWS] - centre
@@ -120,30 +123,38 @@ def _repair(R: Floats) -> Floats:
     return repaired
 
 
-def _find_gaps(X: Rows, names: Sequence[str], weighted_pairs: bool) -> NDArray[np.intp]:
-    """How many values each column misses; infinite ones are an error that names them."""
-    gaps = np.zeros(X.shape[1], dtype=np.intp)
-    infinite = np.zeros(X.shape[1], dtype=np.intp)
+def _find_gaps(X: Rows, names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """How many values each column misses and the first row of it; infinite ones are an error that names them."""
+    d = X.shape[1]
+    nan, infinite = (_Flaws(np.zeros(d, np.intp), np.full(d, -1)) for _ in range(2))
     for start in range(0, len(X), _BLOCK_ROWS):
         block = X[start : start + _BLOCK_ROWS]
         finite = np.isfinite(block)
         if not finite.all():
-            nan = np.isnan(block)
-            gaps += nan.sum(axis=0)
-            infinite += (~finite & ~nan).sum(axis=0)
-    if infinite.any():
-        raise InputError(
-            f"Input X contains infinity: {_where(infinite, names, len(X))}. Replace these values, or leave "
-            "the rows or columns out"
-        )
-    if weighted_pairs and gaps.any():
-        raise InputError('missing="pairwise" does not go with sample_weight: choose "drop" or "mean"')
-    return gaps
+            missing = np.isnan(block)
+            nan.note(missing, start)
+            infinite.note(~finite & ~missing, start)
+    if infinite.times.any():
+        culprits = _where(*infinite, names, len(X))
+        raise InputError(f"Input X contains infinity: {culprits}. Replace these values, or leave rows or columns out")
+    return nan.times, nan.first
 
 
-def _where(counts: NDArray[np.intp], names: Sequence[str], n: int) -> str:
-    culprits = np.flatnonzero(counts)
-    shown = ", ".join(f"{names[j]!r} in {counts[j]} of {n} rows" for j in culprits[:5])
+class _Flaws(NamedTuple):
+    """How many flawed cells each column has, and the row of its first one."""
+
+    times: NDArray[np.intp]
+    first: NDArray[np.intp]
+
+    def note(self, flawed: NDArray[np.bool_], start: int) -> None:
+        fresh = flawed.any(axis=0) & (self.first < 0)
+        self.first[fresh] = start + flawed[:, fresh].argmax(axis=0)
+        self.times[:] += flawed.sum(axis=0)
+
+
+def _where(count: NDArray[np.intp], first: NDArray[np.intp], names: Sequence[str], n: int) -> str:
+    culprits = np.flatnonzero(count)
+    shown = ", ".join(f"{names[j]!r} in {count[j]} of {n} rows (first row {first[j]})" for j in culprits[:5])
     return shown + (f" and {len(culprits) - 5} more columns" if len(culprits) > 5 else "")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -43,6 +44,23 @@ class Constraints:
     forbidden_edges: Sequence[Edge] = ()
     tiers: Sequence[Sequence[Vertex]] = ()
 
+    @classmethod
+    def from_file(cls, path: str | Path) -> Constraints:
+        r"""Knowledge from a TOML or YAML file with the three keys, or from a knowledge file of Tetrad.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "known.toml")
+        ...     _ = file.write_text('required_edges = [["dose", "effect"]]\ntiers = [["age"], ["dose", "effect"]]')
+        ...     Constraints.from_file(file)
+        Constraints(required_edges=[('dose', 'effect')], forbidden_edges=[], tiers=[['age'], ['dose', 'effect']])
+        """
+        from psidag.graph.knowledge import read_knowledge
+
+        return read_knowledge(path)
+
     def bind(self, names: Sequence[str]) -> BoundConstraints:
         """The same knowledge in terms of column indices; contradictions are an error that names them."""
         index = {name: k for k, name in enumerate(names)}
@@ -50,9 +68,7 @@ class Constraints:
         def lookup(vertex: Vertex, where: str) -> int:
             if isinstance(vertex, str):
                 if vertex not in index:
-                    raise InputError(
-                        f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}"
-                    )
+                    raise InputError(f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}")
                 return index[vertex]
             k = int(vertex)
             if not 0 <= k < len(names):
@@ -148,8 +164,7 @@ class BoundConstraints:
         place = positions(order)
         tiers = self.tier[order]
         return bool(
-            np.all(place[self.required[:, 0]] < place[self.required[:, 1]])
-            and np.all(np.diff(tiers[tiers >= 0]) >= 0)
+            np.all(place[self.required[:, 0]] < place[self.required[:, 1]]) and np.all(np.diff(tiers[tiers >= 0]) >= 0)
         )
 
     def nearest_order(self, order: Order) -> Order:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.errors import InputError
-from psidag.graph.order import Order, as_adjacency, check_order, positions, topological_order
+from psidag.graph.order import CycleError, Order, as_adjacency, check_order, positions, topological_order
 
 
 def default_names(d: int) -> tuple[str, ...]:
@@ -47,7 +47,11 @@ class DAG:
         elif len(names) != d:
             raise InputError(f"{len(names)} names were given for a graph of {d} vertices")
         if order is None:
-            found = topological_order(matrix)
+            try:
+                found = topological_order(matrix)
+            except CycleError as error:
+                steps = " -> ".join(str(names[v]) for v in error.cycle)
+                raise CycleError(f"the graph has a cycle: {steps}", error.cycle) from None
         else:
             found = check_order(order, d)
             place = positions(found)
@@ -76,9 +80,7 @@ class DAG:
         unknown = [v for pair in ends for v in pair if isinstance(v, str) and v not in index]
         if unknown:
             raise InputError(f"the edges name {unknown[0]!r}, which is not among the {len(names)} names given")
-        rows, cols = (
-            [index[e[side]] if isinstance(e[side], str) else int(e[side]) for e in ends] for side in (0, 1)
-        )
+        rows, cols = ([index[e[side]] if isinstance(e[side], str) else int(e[side]) for e in ends] for side in (0, 1))
         values = [float(edge[2]) if len(edge) > 2 else 1.0 for edge in given]
         return cls.from_weights(sp.coo_array((values, (rows, cols)), shape=(len(names), len(names))), names=names)
 
@@ -107,6 +109,55 @@ class DAG:
         """The direct effects of one vertex."""
         row = self.weights[[self.index(name)], :].tocoo()
         return [self.names[j] for j in row.col]
+
+    def ancestors(self, name: str) -> list[str]:
+        """Everything with a directed path to one vertex, causes first; not the vertex itself."""
+        return self._reached(sp.csr_array(self.weights.T), [self.index(name)], own=False)
+
+    def descendants(self, name: str) -> list[str]:
+        """Everything that one vertex has a directed path to, causes first; not the vertex itself."""
+        return self._reached(self.weights, [self.index(name)], own=False)
+
+    def subgraph(self, names: Sequence[str]) -> DAG:
+        """The graph on some of the vertices, with the edges among them.
+
+        Examples
+        --------
+        >>> list(DAG.from_edges([("a", "b"), ("b", "c")]).subgraph(["b", "c"]).edges())
+        [('b', 'c', 1.0)]
+        """
+        chosen = [self.index(name) for name in names]
+        new = {v: k for k, v in enumerate(chosen)}
+        if len(new) < len(chosen):
+            raise InputError("a subgraph takes each vertex once")
+        order = np.array([new[v] for v in self.order.tolist() if v in new], dtype=np.intp)
+        return DAG(sp.csr_array(self.weights[chosen][:, chosen]), order, tuple(names))
+
+    def ancestral_subgraph(self, names: Sequence[str]) -> DAG:
+        """The graph on the given vertices and all their ancestors: all that matters for their joint behaviour.
+
+        Examples
+        --------
+        >>> dag = DAG.from_edges([("age", "dose"), ("dose", "effect"), ("effect", "cost")])
+        >>> dag.ancestral_subgraph(["effect"]).names
+        ('age', 'dose', 'effect')
+        """
+        parents = sp.csr_array(self.weights.T)
+        return self.subgraph(self._reached(parents, [self.index(name) for name in names], own=True))
+
+    def _reached(self, edges: sp.csr_array, start: list[int], *, own: bool) -> list[str]:
+        """What can be reached along edges, in the order of this graph."""
+        seen = set(start)
+        waiting = list(start)
+        while waiting:
+            v = waiting.pop()
+            for u in edges.indices[edges.indptr[v] : edges.indptr[v + 1]].tolist():
+                if u not in seen:
+                    seen.add(u)
+                    waiting.append(u)
+        if not own:
+            seen -= set(start)
+        return [self.names[v] for v in self.order.tolist() if v in seen]
 
     def index(self, name: str) -> int:
         """The column of a name."""

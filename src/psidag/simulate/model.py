@@ -93,6 +93,17 @@ class LinearSEM:
         """The variance of each variable's noise."""
         return self._scale**2 * standard_noise(self.noise).variance
 
+    @property
+    def mean(self) -> Floats:
+        """The mean of each variable.
+
+        Examples
+        --------
+        >>> LinearSEM(DAG.from_edges([("a", "b", 2.0)]), intercept=[1.0, 0.5]).mean.tolist()
+        [1.0, 2.5]
+        """
+        return self._propagate((self._intercept + self.noise_mean)[:, None].copy())[:, 0]
+
     def sample(self, n: int, rng: Seed, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Draw n rows, level by level of the graph by sparse products, in little more memory than they take.
 

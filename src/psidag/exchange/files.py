@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from psidag.errors import InputError, listing
+from psidag.exchange import dot_format, edges_format, gml_format, graphml_format, json_format
+from psidag.exchange.content import Content, as_content
 from psidag.graph.dag import DAG
-from psidag.graph.exchange import edges_format, json_format
-from psidag.graph.exchange.content import Content, as_content
 
 
 class Format(NamedTuple):
@@ -28,6 +28,10 @@ FORMATS: dict[str, Format] = {
     "json": Format((".json",), json_format.write, json_format.read),
     "edges": Format((".csv", ".tsv"), edges_format.write, edges_format.read),
     "matrix": Format((".matrix.csv",), edges_format.write_matrix, edges_format.read),
+    "graphml": Format((".graphml",), graphml_format.write, graphml_format.read),
+    "gml": Format((".gml",), gml_format.write, gml_format.read),
+    "dot": Format((".dot", ".gv"), dot_format.write, dot_format.read),
+    "dagitty": Format((".dagitty",), dot_format.write_dagitty, dot_format.read),
     "cytoscape": Format((".cyjs",), json_format.write_cytoscape, json_format.read),
 }
 

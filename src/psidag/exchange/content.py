@@ -23,6 +23,10 @@ class Content:
     node_values: Mapping[str, Sequence[float]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return {"about": dict(self.about), "nodes": self.nodes(), "edges": self.edges()}
+
     def nodes(self) -> list[dict[str, Any]]:
         """Each vertex as a record: its name and its values; what is not a finite number is None."""
         columns = {key: _plain(values) for key, values in self.node_values.items()}
@@ -35,8 +39,7 @@ class Content:
         """Each edge as a record: source, target, weight and its values."""
         columns = {key: _plain(values) for key, values in self.edge_values.items()}
         return [
-            {"source": source, "target": target, "weight": weight}
-            | {key: values[k] for key, values in columns.items()}
+            {"source": source, "target": target, "weight": weight} | {key: values[k] for key, values in columns.items()}
             for k, (source, target, weight) in enumerate(self.dag.edges())
         ]
 

@@ -7,8 +7,8 @@ import io
 from typing import Any
 
 from psidag.errors import InputError
+from psidag.exchange.content import Content, build, number
 from psidag.graph.dag import DAG
-from psidag.graph.exchange.content import Content, build, number
 
 _SOURCE = ("source", "from", "cause")
 _TARGET = ("target", "to", "effect")

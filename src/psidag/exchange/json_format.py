@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from psidag.errors import InputError
+from psidag.exchange.content import Content, build, number
 from psidag.graph.dag import DAG
-from psidag.graph.exchange.content import Content, build, number
 
 _FORMAT = "psidag-graph"
 _VERSION = 1

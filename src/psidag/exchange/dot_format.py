@@ -1,0 +1,151 @@
+"""DOT, the language of Graphviz, and DAGitty's dialect of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from psidag.errors import InputError
+from psidag.exchange.content import Content, build, number
+from psidag.graph.dag import DAG
+
+_TOKEN = re.compile(
+    r"""\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*
+    |"(?P<quoted>(?:[^"\\]|\\.)*)"
+    |(?P<arrow><->|->|<-|--|@-@)
+    |(?P<sign>[{}\[\];,=])
+    |(?P<word>[^\s{}\[\];,="<>]+?(?=->|<-|--|[\s{}\[\];,="<>]|$))""",
+    re.VERBOSE | re.DOTALL,
+)
+_SETTINGS = ("node", "edge", "graph")
+
+
+def write(content: Content) -> str:
+    """``digraph`` with a vertex or an edge a line; weights are kept and shown rounded as labels."""
+    lines = ["digraph psidag {", "  rankdir=LR;"]
+    lines += [f"  {_quote(name)};" for name in content.dag.names]
+    lines += [f'  {_quote(i)} -> {_quote(j)} [weight="{w!r}", label="{w:.3g}"];' for i, j, w in content.dag.edges()]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def write_dagitty(content: Content) -> str:
+    """``dag { "a" -> "b" [beta=…] }``; paste it into dagitty.net or ``dagitty()`` in R."""
+    lines = ["dag {"]
+    lines += [_quote(name) for name in content.dag.names]
+    lines += [f'{_quote(i)} -> {_quote(j)} [beta="{w!r}"]' for i, j, w in content.dag.edges()]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def read(text: str, where: str) -> DAG:
+    """Either of the two: vertices, chains of edges, groups in braces; of attributes only weights are read."""
+    tokens = list(_tokens(text, where))
+    words = [value.lower() for kind, value in tokens[:3] if kind == "word"]
+    if "graph" in words and "digraph" not in words:
+        raise InputError(f"{where} is an undirected graph; a DAG has directions")
+    opening = next((k for k, token in enumerate(tokens) if token == ("sign", "{")), None)
+    if opening is None or not {"digraph", "dag"} & set(words):
+        raise InputError(f"{where} is not a graph in DOT or DAGitty: `digraph {{ … }}` or `dag {{ … }}` is expected")
+    reader = _Reader(tokens[opening + 1 :], where)
+    reader.statements()
+    return build(reader.names, reader.edges, where)
+
+
+class _Reader:
+    """Statements up to the closing brace."""
+
+    def __init__(self, tokens: list[tuple[str, str]], where: str) -> None:
+        self._tokens = tokens
+        self._next = 0
+        self._where = where
+        self._depth = 0
+        self.names: dict[str, None] = {}
+        self.edges: list[tuple[str, str, float]] = []
+
+    def statements(self) -> list[str]:
+        """Read until a closing brace; the vertices that were named."""
+        self._depth += 1
+        if self._depth > 50:
+            raise InputError(f"{self._where} is nested too deeply")
+        named: list[str] = []
+        while (token := self._take()) != ("sign", "}"):
+            if token[1] in ";," and token[0] == "sign":
+                continue
+            if token[0] == "word" and token[1].lower() in _SETTINGS and self._peek() == ("sign", "["):
+                self._attributes()
+            elif token[0] in ("word", "quoted") and self._peek() == ("sign", "="):
+                self._take()
+                self._take()
+            else:
+                named += self._chain(token)
+        self._depth -= 1
+        return named
+
+    def _chain(self, token: tuple[str, str]) -> list[str]:
+        """``a -> b -> {c d} [weight=2]``."""
+        groups, arrows = [self._group(token)], []
+        while self._peek()[0] == "arrow":
+            arrows.append(self._take()[1])
+            groups.append(self._group(self._take()))
+        held = self._attributes() if self._peek() == ("sign", "[") else {}
+        for left, right, arrow in zip(groups, groups[1:], arrows, strict=False):
+            if arrow not in ("->", "<-"):
+                raise InputError(f"{self._where} has the edge {left[0]!r} {arrow} {right[0]!r}; a DAG has arrows only")
+            sources, targets = (left, right) if arrow == "->" else (right, left)
+            for i in sources:
+                for j in targets:
+                    given = held.get("weight", held.get("beta"))
+                    self.edges.append((i, j, number(given, self._where, f"{i!r} -> {j!r}")))
+        return [name for group in groups for name in group]
+
+    def _group(self, token: tuple[str, str]) -> list[str]:
+        kind, value = token
+        if kind == "word" and value.lower() == "subgraph":
+            token = self._take()
+            if token[0] != "sign":
+                token = self._take()
+            kind, value = token
+        if (kind, value) == ("sign", "{"):
+            return self.statements()
+        if kind not in ("word", "quoted"):
+            raise InputError(f"{self._where} cannot be read: {value!r} stands where a vertex should")
+        self.names[value] = None
+        return [value]
+
+    def _attributes(self) -> dict[str, str]:
+        """``[key=value, key]``."""
+        found: dict[str, str] = {}
+        self._take()
+        while (token := self._take()) != ("sign", "]"):
+            if token[0] in ("word", "quoted"):
+                key = token[1]
+                if self._peek() == ("sign", "="):
+                    self._take()
+                    found[key] = self._take()[1]
+        return found
+
+    def _peek(self) -> tuple[str, str]:
+        return self._tokens[self._next] if self._next < len(self._tokens) else ("end", "")
+
+    def _take(self) -> tuple[str, str]:
+        token = self._peek()
+        if token[0] == "end":
+            raise InputError(f"{self._where} ends before its closing brace")
+        self._next += 1
+        return token
+
+
+def _tokens(text: str, where: str) -> Iterator[tuple[str, str]]:
+    place = 0
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise InputError(f"{where} cannot be read from {text[place : place + 20]!r} on")
+        place = found.end()
+        if found.lastgroup == "quoted":
+            yield "quoted", re.sub(r"\\(.)", r"\1", found["quoted"], flags=re.DOTALL)
+        elif found.lastgroup:
+            yield found.lastgroup, found[found.lastgroup]
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

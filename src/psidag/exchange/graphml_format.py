@@ -1,0 +1,89 @@
+"""GraphML, as Gephi, yEd, igraph and networkx read it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from psidag.errors import InputError
+from psidag.exchange.content import Content, build, number
+from psidag.graph.dag import DAG
+
+_SPACE = "http://graphml.graphdrawing.org/xmlns"
+
+
+def write(content: Content) -> str:
+    """Vertices and edges with their values; the name of a vertex is its id and its ``name`` and ``label``."""
+    from xml.etree import ElementTree as ET
+
+    ET.register_namespace("", _SPACE)
+    root = ET.Element(f"{{{_SPACE}}}graphml")
+    nodes, edges = content.nodes(), content.edges()
+    keys: dict[tuple[str, str], str] = {}
+    columns = [("node", key, "string") for key in ("name", "label")]
+    columns += [("node", key, "double") for key in content.node_values]
+    columns += [("edge", key, "double") for key in ("weight", *content.edge_values)]
+    for kind, key, what in columns:
+        keys[kind, key] = f"d{len(keys)}"
+        ET.SubElement(
+            root,
+            f"{{{_SPACE}}}key",
+            {"id": keys[kind, key], "for": kind, "attr.name": key, "attr.type": what},
+        )
+    graph = ET.SubElement(root, f"{{{_SPACE}}}graph", {"id": "psidag", "edgedefault": "directed"})
+    for record in nodes:
+        node = ET.SubElement(graph, f"{{{_SPACE}}}node", {"id": record["name"]})
+        _data(node, "node", record | {"label": record["name"]}, keys)
+    for record in edges:
+        edge = ET.SubElement(graph, f"{{{_SPACE}}}edge", {"source": record["source"], "target": record["target"]})
+        _data(edge, "edge", record, keys)
+    ET.indent(root, space=" ")
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def read(text: str, where: str) -> DAG:
+    """Vertices are called by their ``name`` or ``label`` where they have one, else by their id."""
+    from xml.etree import ElementTree as ET
+
+    # Entities can be made to expand without end, and no GraphML needs a document type.
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise InputError(f"{where} declares a document type, which is not read")
+    try:
+        root = ET.fromstring(text.encode())
+    except (ET.ParseError, ValueError) as error:
+        raise InputError(f"{where} is not XML: {error}") from None
+    graph = next((element for element in root.iter() if _tag(element) == "graph"), None)
+    if graph is None:
+        raise InputError(f"{where} has no graph in it")
+    if graph.get("edgedefault") == "undirected":
+        raise InputError(f"{where} is an undirected graph; a DAG has directions")
+    meaning = {key.get("id"): key.get("attr.name", "") for key in root.iter() if _tag(key) == "key"}
+
+    def values(element: Any) -> dict[str, str]:
+        return {str(meaning.get(data.get("key"))): data.text or "" for data in element if _tag(data) == "data"}
+
+    names: dict[str, str] = {}
+    for node in (element for element in graph if _tag(element) == "node"):
+        held, identity = values(node), node.get("id", "")
+        names[identity] = held.get("name") or held.get("label") or identity
+    edges = []
+    for edge in (element for element in graph if _tag(element) == "edge"):
+        ends = [edge.get(end, "") for end in ("source", "target")]
+        unknown = [end for end in ends if end not in names]
+        if unknown:
+            raise InputError(f"{where} has an edge with {unknown[0]!r}, which is not one of its nodes")
+        source, target = (names[end] for end in ends)
+        edges.append((source, target, number(values(edge).get("weight"), where, f"{source!r} -> {target!r}")))
+    return build(names.values(), edges, where)
+
+
+def _data(element: Any, kind: str, record: dict[str, Any], keys: dict[tuple[str, str], str]) -> None:
+    from xml.etree import ElementTree as ET
+
+    for key, value in record.items():
+        if (kind, key) in keys and value is not None and not (isinstance(value, float) and math.isnan(value)):
+            ET.SubElement(element, f"{{{_SPACE}}}data", {"key": keys[kind, key]}).text = str(value)
+
+
+def _tag(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]

@@ -1,0 +1,123 @@
+"""Prior knowledge from files: TOML, YAML, or the knowledge format of Tetrad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from psidag.errors import InputError, listing
+from psidag.graph.constraints import Constraints, Edge, Vertex
+
+_EDGES = ("required_edges", "forbidden_edges")
+
+
+def read_knowledge(path: str | Path) -> Constraints:
+    """What a file says; its ending tells the format, and ``/knowledge`` in its first line that it is Tetrad's."""
+    where = repr(str(path))
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {where}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {where}: {getattr(error, 'strerror', None) or error}") from None
+    ending = Path(path).suffix.lower()
+    if ending == ".toml":
+        return _from_mapping(_toml(text, where), where)
+    if ending in (".yaml", ".yml"):
+        return _from_mapping(_yaml(text, where), where)
+    if text.lstrip().startswith("/knowledge"):
+        return _tetrad(text, where)
+    raise InputError(f"{where} is neither .toml nor .yaml, and does not begin with /knowledge as Tetrad's files do")
+
+
+def _toml(text: str, where: str) -> Any:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{where} is not TOML: {error}") from None
+
+
+def _yaml(text: str, where: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise InputError(f"reading {where} needs pyyaml: pip install pyyaml, or write it as TOML") from None
+    try:
+        return yaml.safe_load(text) or {}
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise InputError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
+
+
+def _from_mapping(held: Any, where: str) -> Constraints:
+    if not isinstance(held, dict):
+        raise InputError(f"{where} must hold the keys {listing([*_EDGES, 'tiers'])}")
+    unknown = [key for key in held if key not in (*_EDGES, "tiers")]
+    if unknown:
+        raise InputError(f"{where} has the key {unknown[0]!r}; the keys are {listing([*_EDGES, 'tiers'])}")
+    required, forbidden = (_edges(held.get(key), key, where) for key in _EDGES)
+    tiers = [_vertices(tier, "tiers", where) for tier in _list(held.get("tiers"), "tiers", where)]
+    return Constraints(required, forbidden, tiers)
+
+
+def _edges(held: Any, key: str, where: str) -> list[Edge]:
+    found: list[Edge] = []
+    for pair in _list(held, key, where):
+        vertices = _vertices(pair, key, where)
+        if len(vertices) != 2:
+            raise InputError(f'{key} in {where} must list pairs such as ["cause", "effect"]; got {pair!r}')
+        found.append((vertices[0], vertices[1]))
+    return found
+
+
+def _vertices(held: Any, key: str, where: str) -> list[Vertex]:
+    found = _list(held, key, where)
+    wrong = [v for v in found if not isinstance(v, str | int) or isinstance(v, bool)]
+    if wrong:
+        raise InputError(f"{key} in {where} must name columns or give their index; got {wrong[0]!r}")
+    return found
+
+
+def _list(held: Any, key: str, where: str) -> list[Any]:
+    if held is None:
+        return []
+    if not isinstance(held, list):
+        raise InputError(f"{key} in {where} must be a list; got {held!r}")
+    return held
+
+
+def _tetrad(text: str, where: str) -> Constraints:
+    """Sections ``addtemporal`` (a tier a line; ``3*``: none within it), ``forbiddirect``, ``requiredirect``."""
+    required: list[Edge] = []
+    forbidden: list[Edge] = []
+    tiers: dict[int, list[Vertex]] = {}
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.replace(",", " ").split()
+        if not words or words == ["/knowledge"]:
+            continue
+        if len(words) == 1 and words[0] in ("addtemporal", "forbiddirect", "requiredirect"):
+            section = words[0]
+        elif section == "addtemporal":
+            level, alone = words[0].removesuffix("*"), words[0].endswith("*")
+            if not level.isdigit():
+                raise InputError(f"line {number} of {where} must begin with the number of a tier; got {words[0]!r}")
+            members = _plain(words[1:], number, where)
+            tiers.setdefault(int(level), []).extend(members)
+            forbidden += permutations(members, 2) if alone else []
+        elif section in ("forbiddirect", "requiredirect") and len(words) == 2:
+            source, target = _plain(words, number, where)
+            (required if section == "requiredirect" else forbidden).append((source, target))
+        else:
+            raise InputError(f"line {number} of {where} cannot be read: {line.strip()!r}")
+    return Constraints(required, forbidden, [tiers[level] for level in sorted(tiers)])
+
+
+def _plain(words: Sequence[str], number: int, where: str) -> list[str]:
+    wild = [word for word in words if "*" in word]
+    if wild:
+        raise InputError(f"line {number} of {where} has the pattern {wild[0]!r}: write the names out")
+    return list(words)

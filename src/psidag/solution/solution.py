@@ -1,0 +1,245 @@
+"""The solution: a fitted linear model on a learned DAG, and the questions one can ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from psidag.data.ingest import as_source
+from psidag.data.sources import Table
+from psidag.errors import InputError, listing
+from psidag.exchange.content import Content
+from psidag.graph.dag import DAG
+from psidag.graph.equivalence import cpdag
+from psidag.graph.metrics import squared_loss
+from psidag.graph.order import Order
+from psidag.simulate.graphs import Seed
+from psidag.simulate.model import LinearSEM
+from psidag.solution import effects, prediction, storage
+from psidag.solution.diagnostics import Diagnostics, diagnose
+from psidag.solution.edges import EdgeTable
+from psidag.solution.residuals import ResidualChecks, check_residuals
+from psidag.solution.status import Candidate, Round, Status
+from psidag.solution.summary import summarise
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The outcome of learning; ``print`` shows a summary.
+
+    Attributes
+    ----------
+    dag : DAG
+        The learned graph, with the edges that the selection rule kept.
+    intercept : array of shape (d,)
+        The constant of each equation: x_j = intercept_j + Σ_i W[i, j] x_i + noise_j.
+    residual_variance : array of shape (d,)
+        Variance of the noise of each equation.
+    mean, variance : arrays of shape (d,)
+        Of the training rows.
+    n_samples : float
+        Number (or total weight) of the training rows.
+    status : Status
+        Why the run stopped, with advice.
+    trace : tuple of Round
+        One row a round; ``pandas.DataFrame(solution.trace)`` makes a table of it.
+    engine : str
+        The engine that ran, with its options.
+    selection : str
+        How the edges were chosen.
+    candidate : Candidate
+        The best order and its weights before edges were chosen.
+    standard_error : array of shape (number of edges,), optional
+        Of the weights, in the order of ``dag.weights.data``; see :class:`~psidag.solution.edges.EdgeTable`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psidag import fit_dag
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.normal(size=500)
+    >>> level = 2 * dose + rng.normal(size=500)
+    >>> effect = level - dose + rng.normal(size=500)
+    >>> graph = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    >>> solution = fit_dag(np.c_[dose, level, effect], graph, names=["dose", "level", "effect"])
+    >>> round(solution.total_effect("dose", "effect"), 1)  # 2 · 1 through the level, −1 directly
+    1.0
+    >>> solution.intervene({"dose": 10.0}).mean.round().tolist()
+    [10.0, 20.0, 10.0]
+    """
+
+    dag: DAG
+    intercept: NDArray[np.float64]
+    residual_variance: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    n_samples: float
+    status: Status
+    trace: tuple[Round, ...]
+    engine: str
+    selection: str
+    candidate: Candidate
+    standard_error: NDArray[np.float64] | None = None
+
+    @property
+    def order(self) -> Order:
+        """Vertices such that every edge points forward."""
+        return self.dag.order
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        return self.dag.names
+
+    def edges(self) -> EdgeTable:
+        """The edges with weight, standard error given the order, and standardised weight; strongest first."""
+        return EdgeTable(self.dag, self.standard_error, self.variance)
+
+    def diagnostics(self) -> Diagnostics:
+        """How far the directions rest on the units of the columns, and whether noise variances are equal."""
+        return diagnose(self.dag, self.variance, self.residual_variance, self.n_samples)
+
+    def score(self, data: Any) -> float:
+        """Mean negative loss of rows, −½ mean |x − intercept − Wᵀx|²; higher is better.
+
+        Parameters
+        ----------
+        data : DataFrame, Arrow table, array or path
+            Rows of the same columns, in the same order.
+        """
+        return -squared_loss(self.dag, self._rows(data).X, intercept=self.intercept)
+
+    def cpdag(self) -> sp.csr_array:
+        """Which edges the data alone can orient; see :func:`psidag.graph.equivalence.cpdag`."""
+        return cpdag(self.dag)
+
+    def total_effect(self, source: str, target: str, *, holding: Sequence[str] = ()) -> float:
+        """How much the target changes when the source is set one unit higher, along all directed paths.
+
+        Parameters
+        ----------
+        source, target : str
+            Names of variables.
+        holding : sequence of str
+            Variables that are kept where they are meanwhile: paths through them do not count. Holding all
+            variables between source and target leaves the direct effect.
+        """
+        held = [self.dag.index(name) for name in holding]
+        return float(effects.total_effects(self.dag, self.dag.index(source), held)[self.dag.index(target)])
+
+    def total_effects(self, source: str) -> dict[str, float]:
+        """The total effect of one variable on each of its descendants."""
+        effect = effects.total_effects(self.dag, self.dag.index(source))
+        return {name: float(effect[self.dag.index(name)]) for name in self.dag.descendants(source)}
+
+    @property
+    def model(self) -> LinearSEM:
+        """The fitted model, with Gaussian noise: what samples and interventions come from."""
+        return LinearSEM(self.dag, "gaussian", np.sqrt(self.residual_variance), self.intercept)
+
+    def sample(self, n: int, seed: Seed) -> NDArray[np.float64]:
+        """Draw n rows from the fitted model."""
+        rows: NDArray[np.float64] = self.model.sample(n, seed)
+        return rows
+
+    def intervene(self, values: Mapping[str, float]) -> LinearSEM:
+        """The model after setting variables to values; it has ``mean`` and ``sample(n, seed)``.
+
+        What points at these variables is cut, everything downstream follows.
+        """
+        given = {self.dag.index(name): float(value) for name, value in values.items()}
+        broken = [name for name, value in values.items() if not np.isfinite(value)]
+        if broken:
+            raise InputError(f"an intervention sets a variable to a finite number; see {listing(broken)}")
+        return effects.intervene(self.model, given)
+
+    def predict(self, data: Any, target: str, *, given: Literal["others", "parents"] = "others") -> NDArray[np.float64]:
+        """Predict one variable in new rows from the others.
+
+        Parameters
+        ----------
+        data : DataFrame, Arrow table or array
+            A table needs only the columns that are used; an array needs all of them, and the target's own is
+            not looked at.
+        target : str
+            The variable to predict.
+        given : {"others", "parents"}
+            ``"others"`` is the best linear prediction, from causes and effects alike (the Markov blanket);
+            ``"parents"`` is the target's own equation, which also holds under interventions.
+        """
+        j = self.dag.index(target)
+        if given == "parents":
+            predictor = prediction.from_parents(self.dag, self.intercept, j)
+        elif given == "others":
+            predictor = prediction.from_others(self.dag, self.mean, self.residual_variance, j)
+        else:
+            raise InputError(f"given must be 'others' or 'parents'; got {given!r}")
+        return prediction.apply(predictor, data, self.names, target)
+
+    def check_residuals(self, data: Any) -> ResidualChecks:
+        """Whether residuals have equal variances, are normal and linear in the parents; names what stands out.
+
+        Parameters
+        ----------
+        data : DataFrame, Arrow table, array or path
+            Rows of the same columns, in the same order: the training rows, or better, new ones.
+        """
+        return check_residuals(self._rows(data).X, self.dag, self.intercept)
+
+    def _rows(self, data: Any) -> Table:
+        source = as_source(data, least_rows=1)
+        if not isinstance(source, Table):
+            raise InputError("the rows themselves are needed, as a table or an array")
+        if source.d != self.dag.d:
+            raise InputError(f"the model has {self.dag.d} columns, these rows have {source.d}")
+        return source
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file (customarily ``.psidag``), from which :meth:`load` restores it."""
+        storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Solution:
+        """Read what :meth:`save` has written; a file that is not whole is refused."""
+        return storage.load(path)
+
+    def content(self) -> Content:
+        """The graph with what is known of its edges and vertices, for :func:`psidag.exchange.write_graph`."""
+        W = self.dag.weights.tocoo()
+        sd = np.sqrt(self.variance)
+        sd = np.where(sd > 0, sd, np.nan)
+        values = {"standardised": W.data * sd[W.row] / sd[W.col]}
+        if self.standard_error is not None:
+            values = {"standard_error": self.standard_error} | values
+        return Content(
+            self.dag,
+            edge_values={key: value.tolist() for key, value in values.items()},
+            node_values={
+                "intercept": self.intercept.tolist(),
+                "residual_variance": self.residual_variance.tolist(),
+                "mean": self.mean.tolist(),
+            },
+            about={
+                "engine": self.engine,
+                "selection": self.selection,
+                "status": self.status.code,
+                "message": self.status.message,
+                "n_samples": self.n_samples,
+                "order": [self.names[v] for v in self.order],
+            },
+        )
+
+    def __str__(self) -> str:
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.dag.d} variables, {self.dag.n_edges} edges, {len(self.trace)} rounds of "
+            f"{self.engine}; {self.status})"
+        )

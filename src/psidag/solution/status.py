@@ -1,0 +1,62 @@
+"""How a run went: why it stopped and what to do about it, its rounds, and the DAGs on the way."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.graph.order import Order
+
+StatusCode = Literal["converged", "max_rounds", "time_limit", "data_ended", "diverged", "interrupted"]
+
+
+class Status(NamedTuple):
+    """Why a run stopped, and what to do about it."""
+
+    code: StatusCode
+    message: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run ended by its own criterion rather than by a limit or a failure."""
+        return self.code in ("converged", "data_ended")
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+class Round(NamedTuple):
+    """One round of A1, ψ, A2 as the trace keeps it. Losses are on held-out rows where the engine has them."""
+
+    round: int
+    seconds: float
+    steps: int
+    samples: int
+    loss_projected: float
+    loss: float
+    order_change: float
+
+
+class Fitted(NamedTuple):
+    """What an engine that chooses the edges itself knows of its DAG and of the rows behind it."""
+
+    n_samples: float
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    residual_variance: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    selection: str
+
+
+class Candidate(NamedTuple):
+    """A DAG on the way: an order, the weights within it (dense or sparse, W[i, j] for i → j) and its loss.
+
+    ``fitted`` is there where the weights are of chosen edges only and need no selection.
+    """
+
+    order: Order
+    weights: Any
+    loss: float
+    fitted: Fitted | None = None

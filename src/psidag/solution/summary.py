@@ -1,0 +1,40 @@
+"""A solution in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from psidag.graph.sortability import sortability
+
+if TYPE_CHECKING:
+    from psidag.solution.solution import Solution
+
+_EDGES = 10
+#: Beyond this many variables the paths of a graph take longer to count than a print should.
+_COUNTABLE = 2000
+_HIGH = 0.9
+
+
+def summarise(solution: Solution) -> str:
+    """What was learned, from what, how it ended, what to distrust, and the strongest edges."""
+    dag = solution.dag
+    seconds = f" in {solution.trace[-1].seconds:.3g} s" if solution.trace else ""
+    rounds = f", {len(solution.trace)} rounds{seconds}" if solution.trace else ""
+    edges = f"{dag.n_edges} edge{'s' * (dag.n_edges != 1)}"
+    lines = [
+        f"{edges} among {dag.d} variables, learned from {solution.n_samples:g} rows",
+        f"  engine  {solution.engine}{rounds}",
+        f"  edges   {solution.selection}",
+        f"  status  {solution.status}",
+    ]
+    if dag.n_edges and dag.d <= _COUNTABLE:
+        share = sortability(dag, solution.variance)
+        if share > _HIGH:
+            lines.append(
+                f"  units   variance rises along {100 * share:.0f} % of the paths: directions lean on the units\n"
+                "          of the columns, and may turn when a column is rescaled"
+            )
+    table = solution.edges()
+    title = "strongest edges" if len(table) > _EDGES else "edges"
+    body = "\n".join("  " + line for line in table.to_text(_EDGES).splitlines())
+    return "\n".join([*lines, "", f"{title}:", body])
