@@ -294,7 +294,7 @@ def _assemble(engine: str, moments: Moments, candidate: Candidate, dag: DAG, rul
         engine=engine,
         selection=rule,
         candidate=candidate,
-        standard_error=standard_errors(moments, dag, residual_variance),
+        standard_error=standard_errors(dag, residual_variance, moments.count, moments.covariance_of),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -10,7 +10,6 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.data.moments import Moments
 from psidag.graph.dag import DAG
 
 Floats = NDArray[np.float64]
@@ -107,8 +106,12 @@ class EdgeTable(Sequence[Edge]):
         return f"EdgeTable({len(self)} edges)"
 
 
-def standard_errors(moments: Moments, dag: DAG, residual_variance: Floats) -> Floats:
+def standard_errors(
+    dag: DAG, residual_variance: Floats, count: float, covariance: Callable[[NDArray[np.intp]], Floats]
+) -> Floats:
     """The standard error of each weight, in the order of ``dag.edges()``.
+
+    ``covariance(columns)`` gives the covariance of some columns, so that nobody needs that of all of them.
 
     For node j with parents P: (σ_j² / (n − |P| − 1) · [S_PP⁻¹]_ii)^½, the usual one of least squares. Not a number
     where parents are collinear or not outnumbered by rows.
@@ -118,10 +121,10 @@ def standard_errors(moments: Moments, dag: DAG, residual_variance: Floats) -> Fl
     for j in range(dag.d):
         part = slice(int(columns.indptr[j]), int(columns.indptr[j + 1]))
         parents = columns.indices[part]
-        freedom = moments.count - len(parents) - 1
+        freedom = count - len(parents) - 1
         if len(parents) == 0 or freedom <= 0:
             continue
-        S = moments.scatter[np.ix_(parents, parents)] / moments.count
+        S = covariance(parents)
         sd = np.sqrt(np.diag(S))
         if not sd.all():
             continue

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from psidag.graph.order import Order
 
 StatusCode = Literal["converged", "max_rounds", "time_limit", "data_ended", "diverged", "interrupted"]
@@ -36,9 +39,22 @@ class Round(NamedTuple):
     order_change: float
 
 
+class Fitted(NamedTuple):
+    """What an engine that chooses the edges itself knows of its DAG and of the rows behind it."""
+
+    count: float
+    mean: NDArray[np.float64]
+    residual_variance: NDArray[np.float64]
+    selection: str
+
+
 class Candidate(NamedTuple):
-    """A DAG on the way: an order, the weights within it (dense or sparse, W[i, j] for i → j) and its loss."""
+    """A DAG on the way: an order, the weights within it (dense or sparse, W[i, j] for i → j) and its loss.
+
+    ``fitted`` is there where the weights are of chosen edges only and need no selection.
+    """
 
     order: Order
     weights: Any
     loss: float
+    fitted: Fitted | None = None

@@ -4,6 +4,7 @@
 For node j with parents P it holds M = (S_PP)^-1, the weights b = M S_Pj and the residual variance
 v = S_jj - b'S_Pj. Adding or dropping a parent costs O(k^2). Inline code shared by the kernels; S is a
 symmetric d x d matrix read by contiguous rows, in single or double precision, and all sums are in double.
+`scratch` always has room for 2 d numbers.
 """
 
 from libc.math cimport INFINITY, exp, expm1, log
@@ -23,7 +24,6 @@ cdef struct Regression:
     int32_t* parents
     double* b
     double* M               # row-major, rows `room` apart
-    double* u               # scratch, 2 * room
     double v
     double variance         # S_jj
 
@@ -99,10 +99,6 @@ cdef inline int reserve(Regression* r, Py_ssize_t room) noexcept nogil:
     if p == NULL:
         return -1
     r.b = <double*> p
-    p = realloc(r.u, 2 * room * sizeof(double))
-    if p == NULL:
-        return -1
-    r.u = <double*> p
     r.room = room
     return 0
 
@@ -111,8 +107,24 @@ cdef inline void release(Regression* r) noexcept nogil:
     free(r.M)
     free(r.parents)
     free(r.b)
-    free(r.u)
     memset(r, 0, sizeof(Regression))
+
+
+cdef inline int copy(Regression* r, Regression* other) noexcept nogil:
+    """Make r the same as the other; -1 when memory is out."""
+    cdef Py_ssize_t a, k = other.k
+    r.k = 0
+    if reserve(r, k + 2) < 0:
+        return -1
+    r.k = k
+    r.locked = other.locked
+    r.v = other.v
+    r.variance = other.variance
+    memcpy(r.parents, other.parents, k * sizeof(int32_t))
+    memcpy(r.b, other.b, k * sizeof(double))
+    for a in range(k):
+        memcpy(r.M + a * r.room, other.M + a * other.room, k * sizeof(double))
+    return 0
 
 
 cdef inline void clear(Regression* r, double variance) noexcept nogil:
@@ -132,11 +144,12 @@ cdef inline Py_ssize_t find(Regression* r, int32_t i) noexcept nogil:
     return -1
 
 
-cdef inline double conditional_variance(const real* row, Py_ssize_t i, Regression* r) noexcept nogil:
+cdef inline double conditional_variance(const real* row, Py_ssize_t i, Regression* r,
+                                        double* scratch) noexcept nogil:
     """Variance of i given the parents; `row` is row i of S."""
     cdef Py_ssize_t a, h
     cdef double delta = row[i], t
-    cdef double* s = r.u
+    cdef double* s = scratch
     cdef double* m
     for a in range(r.k):
         s[a] = row[r.parents[a]]
@@ -158,15 +171,15 @@ cdef inline double residual_covariance(const real* row, Py_ssize_t j, Regression
     return c
 
 
-cdef inline int add(const real* row, Py_ssize_t i, Py_ssize_t j, Regression* r) noexcept nogil:
+cdef inline int add(const real* row, Py_ssize_t i, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
     """Take i as one more parent of j; room must be there. 0 when i is collinear with the parents, and stays out.
 
-    Leaves M S_Pi of the old parents in u[:k-1]. `row` is row i of S.
+    Leaves M S_Pi of the old parents in scratch[:k-1]. `row` is row i of S.
     """
     cdef Py_ssize_t a, h, k = r.k, room = r.room
     cdef double delta = row[i], c = row[j], t, beta
-    cdef double* u = r.u
-    cdef double* s = r.u + room
+    cdef double* u = scratch
+    cdef double* s = scratch + k
     cdef double* m
     for a in range(k):
         s[a] = row[r.parents[a]]
@@ -199,11 +212,11 @@ cdef inline int add(const real* row, Py_ssize_t i, Py_ssize_t j, Regression* r) 
     return 1
 
 
-cdef inline void drop(Regression* r, Py_ssize_t w) noexcept nogil:
+cdef inline void drop(Regression* r, Py_ssize_t w, double* scratch) noexcept nogil:
     """Take parent number w out; the last parent moves into its place."""
     cdef Py_ssize_t a, h, k = r.k, room = r.room, last = r.k - 1
     cdef double m = r.M[w * room + w], bw = r.b[w], f
-    cdef double* u = r.u
+    cdef double* u = scratch
     cdef double* row
     r.v += bw * bw / m
     for a in range(k):
@@ -235,3 +248,32 @@ cdef inline Py_ssize_t weakest(Regression* r, Py_ssize_t before, double* loss) n
             loss[0] = t
             w = a
     return w
+
+
+cdef inline void combine(const real* S, Py_ssize_t d, Regression* fit, const double* f, Py_ssize_t k,
+                         double* q) noexcept nogil:
+    """q <- q + sum_a f_a S[parent_a], over the first k parents; four rows at a time."""
+    cdef Py_ssize_t a = 0, i
+    cdef const real* r0
+    cdef const real* r1
+    cdef const real* r2
+    cdef const real* r3
+    cdef double f0, f1, f2, f3
+    while a + 3 < k:
+        r0 = S + fit.parents[a] * d
+        r1 = S + fit.parents[a + 1] * d
+        r2 = S + fit.parents[a + 2] * d
+        r3 = S + fit.parents[a + 3] * d
+        f0 = f[a]
+        f1 = f[a + 1]
+        f2 = f[a + 2]
+        f3 = f[a + 3]
+        for i in range(d):
+            q[i] += f0 * r0[i] + f1 * r1[i] + f2 * r2[i] + f3 * r3[i]
+        a += 4
+    while a < k:
+        r0 = S + fit.parents[a] * d
+        f0 = f[a]
+        for i in range(d):
+            q[i] += f0 * r0[i]
+        a += 1

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from psidag.stages._regression cimport (
-    Regression, Score, add, clear, drop, find, least_gain, least_loss, make_score, real, release, reserve,
+    Regression, Score, add, clear, combine, drop, find, least_gain, least_loss, make_score, real, release, reserve,
     rounding, weakest,
 )
 
@@ -21,36 +21,8 @@ cdef struct Candidates:
     double* r               # covariance with the residual of j
     double* delta           # conditional variance
     double* q               # scratch
+    double* u               # scratch of the regression
     uint8_t* open           # whether it may become a parent
-
-
-cdef inline void combine(const real* S, Py_ssize_t d, Regression* fit, const double* f, Py_ssize_t k,
-                         double* q) noexcept nogil:
-    """q <- q + sum_a f_a S[parent_a], over the first k parents; four rows at a time."""
-    cdef Py_ssize_t a = 0, i
-    cdef const real* r0
-    cdef const real* r1
-    cdef const real* r2
-    cdef const real* r3
-    cdef double f0, f1, f2, f3
-    while a + 3 < k:
-        r0 = S + fit.parents[a] * d
-        r1 = S + fit.parents[a + 1] * d
-        r2 = S + fit.parents[a + 2] * d
-        r3 = S + fit.parents[a + 3] * d
-        f0 = f[a]
-        f1 = f[a + 1]
-        f2 = f[a + 2]
-        f3 = f[a + 3]
-        for i in range(d):
-            q[i] += f0 * r0[i] + f1 * r1[i] + f2 * r2[i] + f3 * r3[i]
-        a += 4
-    while a < k:
-        r0 = S + fit.parents[a] * d
-        f0 = f[a]
-        for i in range(d):
-            q[i] += f0 * r0[i]
-        a += 1
 
 
 cdef inline int take(const real* S, Py_ssize_t d, Py_ssize_t j, Py_ssize_t i, Regression* fit,
@@ -63,13 +35,13 @@ cdef inline int take(const real* S, Py_ssize_t d, Py_ssize_t j, Py_ssize_t i, Re
     all.open[i] = 0
     if reserve(fit, k + 1) < 0:
         return -1
-    if not add(row, i, j, fit):
+    if not add(row, i, j, fit, all.u):
         return 0
     for a in range(k):
-        fit.u[a] = -fit.u[a]
+        all.u[a] = -all.u[a]
     for a in range(d):
         q[a] = row[a]
-    combine(S, d, fit, fit.u, k, q)
+    combine(S, d, fit, all.u, k, q)
     beta = fit.b[k]
     precision = fit.M[k * fit.room + k]
     for a in range(d):
@@ -85,14 +57,14 @@ cdef inline void give_up(const real* S, Py_ssize_t d, Regression* fit, Py_ssize_
     cdef double m = fit.M[w * fit.room + w], bw = fit.b[w]
     cdef double* q = all.q
     for a in range(fit.k):
-        fit.u[a] = fit.M[w * fit.room + a] / m
+        all.u[a] = fit.M[w * fit.room + a] / m
     memset(q, 0, d * sizeof(double))
-    combine(S, d, fit, fit.u, fit.k, q)
+    combine(S, d, fit, all.u, fit.k, q)
     for a in range(d):
         all.r[a] += q[a] * bw
         all.delta[a] += q[a] * q[a] * m
     all.open[fit.parents[w]] = 1
-    drop(fit, w)
+    drop(fit, w, all.u)
 
 
 cdef inline int forward_backward(const real* S, Py_ssize_t d, Py_ssize_t j, double sigma2, Score* score,
@@ -143,12 +115,13 @@ def select(
     cdef Candidates all
     cdef uint8_t* before
     memset(&fit, 0, sizeof(Regression))
-    all.r = <double*> malloc(3 * d * sizeof(double))
+    all.r = <double*> malloc(5 * d * sizeof(double))
     all.open = <uint8_t*> malloc(2 * d)
     if all.r == NULL or all.open == NULL or reserve(&fit, 16) < 0:
         code = -1
     all.delta = all.r + d
     all.q = all.r + 2 * d
+    all.u = all.r + 3 * d
     with nogil:
         before = all.open + d
         if code == 0:

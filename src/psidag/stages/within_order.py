@@ -95,6 +95,7 @@ def select_within(
     constraints: BoundConstraints | None = None,
     start: Any = None,
     max_parents: int | None = None,
+    nodes: NDArray[np.intp] | None = None,
 ) -> Selected:
     """Parents by evidence within an order: for each node j a set P of nodes before it that makes
 
@@ -124,6 +125,8 @@ def select_within(
         Edges to start from instead of none; those that point backwards in the order are left out.
     max_parents : int, optional
         Most parents of a node apart from required ones; by default a quarter of n.
+    nodes : array of int, optional
+        Select for these nodes only; the others get no parents and a residual variance of NaN.
 
     Examples
     --------
@@ -165,11 +168,13 @@ def select_within(
             room *= 2
         return tuple(np.concatenate(column) for column in zip(*found, strict=True))  # type: ignore[return-value]
 
-    pieces = workers.map(work, tiles(d, _NODES))
+    places = np.arange(d) if nodes is None else positions(order)[nodes]
+    cuts = tiles(d, _NODES) if nodes is None else [slice(t, t + 1) for t in places.tolist()]
+    pieces = workers.map(work, cuts)
     counts, parents, weights, variances = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    W = sp.csr_array((weights, (parents, np.repeat(sequence, counts))), shape=(d, d))
-    residual_variance = np.empty(d)
-    residual_variance[order] = variances
+    W = sp.csr_array((weights, (parents, np.repeat(sequence[places], counts))), shape=(d, d))
+    residual_variance = np.full(d, np.nan)
+    residual_variance[order[places]] = variances
     return Selected(W, residual_variance)
 
 

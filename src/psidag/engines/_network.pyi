@@ -1,0 +1,47 @@
+import numpy as np
+from numpy.typing import NDArray
+
+_Ints = NDArray[np.int32]
+_Longs = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+_Matrix = NDArray[np.floating]
+
+class Network:
+    def __init__(
+        self,
+        d: int,
+        order: _Ints,
+        variance: _Floats,
+        tier: _Ints,
+        required_start: _Ints,
+        required: _Ints,
+        forbidden_start: _Ints,
+        forbidden: _Ints,
+    ) -> None: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def counters(self) -> tuple[int, int, int]: ...
+    def configure(
+        self,
+        n: float,
+        penalty: float,
+        sigma2: _Floats,
+        floor: _Floats,
+        max_parents: int,
+        patience: float,
+        max_additions: int,
+        tolerance: float,
+    ) -> None: ...
+    def set_stale(self, value: bool) -> None: ...
+    def edge_count(self) -> int: ...
+    def read(self, ends: _Longs, parents: _Ints, weights: _Floats, variances: _Floats) -> None: ...
+    def read_order(self, order: _Ints) -> None: ...
+
+def additions(
+    S: _Matrix, net: Network, first: int, last: int, start: _Longs, found: _Ints, counts: _Ints, gains: _Floats
+) -> None: ...
+def apply_additions(S: _Matrix, net: Network, nodes: _Ints, start: _Longs, found: _Ints, counts: _Ints) -> int: ...
+def drain(S: _Matrix, net: Network, sweeps: int) -> int: ...
+def resample(S: _Matrix, net: Network, seed: int) -> None: ...
+def write(S: _Matrix, net: Network, nodes: _Ints, start: _Ints, parents: _Ints, lock: bool = False) -> None: ...
