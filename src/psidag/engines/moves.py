@@ -143,9 +143,7 @@ def exchange_hubs(
         excess = old.residual_variance / noise - 1
         suspect = (old.parents > least) & (excess > 4 * np.sqrt(2 / score.n))
         i, j = old.weights.nonzero()
-        pairs = [
-            e for e in zip(i[suspect[i] & suspect[j]], j[suspect[i] & suspect[j]], strict=True) if e not in tried
-        ]
+        pairs = [e for e in zip(i[suspect[i] & suspect[j]], j[suspect[i] & suspect[j]], strict=True) if e not in tried]
         if not pairs:
             return done
         tail, head = max(pairs, key=lambda edge: excess[edge[0]] + excess[edge[1]])

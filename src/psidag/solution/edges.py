@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from psidag.graph.dag import DAG
 
 Floats = NDArray[np.float64]
+
+#: A parent whose share of variance given other parents is below the square of this has no standard error.
+_COLLINEAR = 1e-6
 
 
 class Edge(NamedTuple):
@@ -128,12 +131,11 @@ def standard_errors(
         sd = np.sqrt(np.diag(S))
         if not sd.all():
             continue
-        try:
-            inverse = scipy.linalg.inv(S / np.outer(sd, sd), check_finite=False)
-        except scipy.linalg.LinAlgError:
+        factor, failed = lapack.dpotrf(S / np.outer(sd, sd), lower=1)
+        if failed or np.diag(factor).min() < _COLLINEAR:
             continue
-        spread = np.diag(inverse) / sd**2 * (residual_variance[j] / freedom)
-        found[part] = np.sqrt(np.where(spread > 0, spread, np.nan))
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        found[part] = np.sqrt(np.diag(inverse) * (residual_variance[j] / freedom)) / sd
     # From the order of targets to that of sources, which is that of a CSR matrix.
     by_target = sp.csc_array((np.arange(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
     return found[sp.csr_array(by_target).data] if columns.nnz else found
