@@ -1,5 +1,5 @@
 """The commands, in the order in which help lists them."""
 
-from psidag.cli import demo, fit
+from psidag.cli import fit, info, simulate, evaluate, compare, convert, demo  # isort: skip
 
-__all__ = ["demo", "fit"]
+__all__ = ["compare", "convert", "demo", "evaluate", "fit", "info", "simulate"]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
@@ -68,11 +69,9 @@ def fit(
     Prints a summary and the strongest edges. Ctrl-C keeps the best graph so far: it is written like any other,
     and the exit code is 130.
     """
-    from psidag.exchange import format_of, write_graph
     from psidag.learn import Interrupted, learn_dag
 
-    for path in output or []:
-        format_of(path)
+    graphs.check_outputs(output or [])
     data = load_table(table, columns, drop, rows).numbers_only()
     note_kinds(data)
     interrupted = False
@@ -92,7 +91,7 @@ def fit(
     except Interrupted as stopped:
         solution, interrupted = stopped.solution, True
     for path in output or []:
-        write_graph(solution, path)
+        graphs.save(solution, path)
     if as_json:
         say_json(solution.content().as_dict())
     else:
