@@ -25,7 +25,7 @@ def data_warnings(names: Sequence[str], count: float, sd: Floats, moments: Momen
     Linear combinations are looked for where the moments are at hand and not too wide.
     """
     found = []
-    constant = [name for name, spread in zip(names, sd, strict=True) if spread == 0]
+    constant = constant_columns(names, sd)
     if constant:
         found.append(f"constant columns become isolated nodes: {listing(constant)}")
     if count <= len(names):
@@ -40,6 +40,11 @@ def data_warnings(names: Sequence[str], count: float, sd: Floats, moments: Momen
                 "which of them is the cause cannot be told from these data"
             )
     return found
+
+
+def constant_columns(names: Sequence[str], sd: Floats) -> list[str]:
+    """Columns that do not vary."""
+    return [name for name, spread in zip(names, sd, strict=True) if spread == 0]
 
 
 def collinear_columns(moments: Moments) -> list[str]:
