@@ -458,15 +458,22 @@ cdef int commit(const real* S, State* s, int32_t v, Py_ssize_t target) noexcept 
 
 
 cdef void requeue(State* s) noexcept nogil:
+    """Queue the nodes that were touched and their neighbours.
+
+    Neighbours across an edge into a hub are left out: one edge of many hardly moves the other end.
+    """
     cdef Py_ssize_t a, h
-    cdef int32_t z
+    cdef int32_t z, child
     for a in range(s.touched.size):
         z = s.touched.items[a]
         enqueue(s, z)
-        for h in range(s.fits[z].k):
-            enqueue(s, s.fits[z].parents[h])
+        if s.fits[z].k <= 2 * s.max_additions:
+            for h in range(s.fits[z].k):
+                enqueue(s, s.fits[z].parents[h])
         for h in range(s.children[z].size):
-            enqueue(s, s.children[z].items[h])
+            child = s.children[z].items[h]
+            if s.fits[child].k <= 2 * s.max_additions:
+                enqueue(s, child)
 
 
 cdef int sweep(const real* S, State* s, int32_t v) noexcept nogil:
@@ -603,6 +610,12 @@ cdef class Network:
     def set_stale(self, bint value):
         """Look for additions to all nodes next time, or to none but those whose parents change from now on."""
         memset(self.s.stale, 1 if value else 0, self.s.d)
+
+    def queue_all(self):
+        """Queue every node, in the order."""
+        cdef Py_ssize_t t
+        for t in range(self.s.d):
+            enqueue(&self.s, self.s.order[t])
 
     def read_order(self, int32_t[::1] order):
         """Fill the order."""

@@ -102,7 +102,7 @@ class Sparse:
 
     penalty: float | None = None
     quiet_rounds: int = 6
-    reach: float = 10.0
+    reach: float = 5.0
     max_additions: int = 8
     max_parents: int | None = None
     max_rounds: int = 200
@@ -138,6 +138,7 @@ class Sparse:
         if last and not state.confirmed:
             # Nodes that were descendants when a node was last looked at may no longer be.
             state.net.set_stale(True)
+            state.net.queue_all()
             given = state.data, state.net, self._score(task, state), task.constraints, task.workers
             if not select_hubs_afresh(*given, self.max_additions):
                 exchange_hubs(*given, self.max_additions)
