@@ -21,7 +21,7 @@ from psidag.engines.moves import (
     grown_order,
     read,
     required_network,
-    select_afresh,
+    select_hubs_afresh,
     set_score,
 )
 from psidag.errors import InputError
@@ -102,7 +102,7 @@ class Sparse:
 
     penalty: float | None = None
     quiet_rounds: int = 6
-    reach: float = 10.0
+    reach: float = 5.0
     max_additions: int = 8
     max_parents: int | None = None
     max_rounds: int = 200
@@ -138,9 +138,10 @@ class Sparse:
         if last and not state.confirmed:
             # Nodes that were descendants when a node was last looked at may no longer be.
             state.net.set_stale(True)
-            score = self._score(task, state)
-            select_afresh(state.data, state.net, score, task.constraints, task.workers)
-            exchange_hubs(state.data, state.net, score, task.constraints, task.workers, self.max_additions)
+            state.net.queue_all()
+            given = state.data, state.net, self._score(task, state), task.constraints, task.workers
+            if not select_hubs_afresh(*given, self.max_additions):
+                exchange_hubs(*given, self.max_additions)
             return self._count(state._replace(confirmed=True))
         return self._close(task, state, state.net, last)
 
