@@ -144,7 +144,8 @@ def exchange_hubs(
         pairs = [edge for edge in _edges_among(old.weights, hubs) if edge not in tried]
         if not pairs:
             return done
-        tail, head = max(pairs, key=lambda edge: float(old.residual_variance[list(edge)] @ (1 / noise[list(edge)])))
+        suspicion = old.residual_variance / np.where(noise > 0, noise, np.inf)
+        tail, head = max(pairs, key=lambda edge: suspicion[edge[0]] + suspicion[edge[1]])
         tried.add((tail, head))
         place = positions(old.order)
         moved = np.insert(np.delete(old.order, place[head]), place[tail], head)
