@@ -15,7 +15,7 @@ from psidag.graph.order import Order, order_change
 from psidag.parallel import tiles
 from psidag.solution import Candidate, Status
 from psidag.stages.projection import project
-from psidag.stages.residual_variance import residual_variance_order
+from psidag.stages.residual_variance import variance_order
 from psidag.stages.within_order import least_squares_within
 
 Floats = NDArray[np.float64]
@@ -112,7 +112,7 @@ class Exact:
     def _order(self, task: Task, state: State) -> Order:
         if self.order_by == "psi":
             return project(state.weights, constraints=task.constraints)
-        return residual_variance_order(state.S, task.constraints)
+        return variance_order(state.S, task.constraints)
 
 
 def _descend(task: Task, state: State, count: int) -> Floats:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order
+from psidag.parallel import tiles
 
 Floats = NDArray[np.float64]
 
@@ -14,63 +15,50 @@ Floats = NDArray[np.float64]
 _BLOCK = 64
 
 
-def residual_variance_order(S: Floats, constraints: BoundConstraints | None = None) -> Order:
-    """Always next the variable of lowest variance given those before it (Chen, Drton & Wang 2019).
+def variance_order(S: Floats, constraints: BoundConstraints) -> Order:
+    """The order of smallest conditional variances among the variables whose turn the constraints allow.
 
-    That is a Cholesky factorisation which pivots on the smallest diagonal entry: what is left on the diagonal are
-    the conditional variances. They are updated at each pivot, the rest of the matrix once in 64; d³/3 in all.
-    Good when rows outnumber columns at least twice.
-
-    Parameters
-    ----------
-    S : array of shape (d, d)
-        Covariance.
-    constraints : BoundConstraints, optional
-        Required parents and earlier tiers come first.
+    A Cholesky factorisation that pivots on the smallest diagonal. The conditional variances are updated at
+    each pivot, the rest of the matrix once every 64, by one matrix product.
     """
+    d = len(S)
     rest = S.copy()
-    nodes = np.arange(len(S))
-    order: list[int] = []
-    waiting = _Waiting(len(S), constraints)
-    while len(nodes):
-        size = min(_BLOCK, len(nodes))
-        rows = np.zeros((size, len(nodes)))
-        variance = np.diag(rest).copy()
-        left = np.ones(len(nodes), dtype=bool)
-        for t in range(size):
-            choice = np.where(left & waiting.may_come(nodes), variance, np.inf)
-            pivot = int(np.argmin(choice))
-            left[pivot] = False
-            order.append(int(nodes[pivot]))
-            waiting.place(int(nodes[pivot]))
-            # A variable that others determine has no variance left to explain anything with.
-            if variance[pivot] > 1e-12 * S[nodes[pivot], nodes[pivot]]:
-                rows[t] = (rest[pivot] - rows[:t, pivot] @ rows[:t]) / np.sqrt(variance[pivot])
-                variance -= rows[t] ** 2
-        kept = rows[:, left]
-        rest = rest[np.ix_(left, left)] - kept.T @ kept
-        nodes = nodes[left]
-    return np.array(order, dtype=np.intp)
+    variance = np.diag(S).copy()
+    turn = _Turns(constraints)
+    order = np.empty(d, dtype=np.intp)
+    for block in tiles(d, _BLOCK):
+        factor = np.zeros((d, block.stop - block.start))
+        for k in range(block.stop - block.start):
+            pivot = int(np.where(turn.open, variance, np.inf).argmin())
+            order[block.start + k] = pivot
+            turn.place(pivot)
+            # A variable that those before it determine tells nothing new about the others.
+            if variance[pivot] > 1e-10 * S[pivot, pivot]:
+                column = rest[pivot] - factor[:, :k] @ factor[pivot, :k]
+                column /= np.sqrt(variance[pivot])
+                factor[:, k] = column
+                variance -= column**2
+        rest -= factor @ factor.T
+    return order
 
 
-class _Waiting:
-    """Which variables may come next: those whose required parents and earlier tiers have all been placed."""
+class _Turns:
+    """Which vertices may be placed next: those not placed, all of whose forerunners are."""
 
-    def __init__(self, d: int, constraints: BoundConstraints | None) -> None:
-        self._known = None if constraints is None or constraints.empty else constraints
-        self._placed = np.zeros(d, dtype=bool)
+    def __init__(self, constraints: BoundConstraints) -> None:
+        self._before = constraints.precedence
+        self._waiting = np.bincount(self._before.indices, minlength=self._before.shape[0])
+        self._d = constraints.d
+        self.open: NDArray[np.bool_] = self._waiting[: self._d] == 0
 
-    def place(self, node: int) -> None:
-        self._placed[node] = True
-
-    def may_come(self, nodes: NDArray[np.intp]) -> NDArray[np.bool_]:
-        if self._known is None:
-            return np.ones(len(nodes), dtype=bool)
-        free = np.ones(len(self._placed), dtype=bool)
-        source, target = self._known.required.T
-        free[target[~self._placed[source]]] = False
-        tier = self._known.tier
-        open_tiers = tier[(tier >= 0) & ~self._placed]
-        if len(open_tiers):
-            free &= tier <= open_tiers.min()
-        return free[nodes]
+    def place(self, vertex: int) -> None:
+        """Take a vertex (or a milestone between tiers) and open those that waited for it alone."""
+        if vertex < self._d:
+            self.open[vertex] = False
+        followers = self._before.indices[self._before.indptr[vertex] : self._before.indptr[vertex + 1]]
+        self._waiting[followers] -= 1
+        for follower in followers[self._waiting[followers] == 0]:
+            if follower < self._d:
+                self.open[follower] = True
+            else:
+                self.place(int(follower))
