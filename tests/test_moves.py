@@ -14,12 +14,11 @@ from psidag.engines._network import drain, resample
 from psidag.engines.moves import (
     Score,
     add_edges,
-    exchange_hubs,
     give,
     grown_order,
+    polish_hubs,
     read,
     required_network,
-    select_hubs_afresh,
     set_score,
 )
 from psidag.graph.constraints import Constraints, unconstrained
@@ -226,8 +225,7 @@ def test_every_move_keeps_the_prior_knowledge(seed, noise, data):
             net.set_stale(True)
             add_edges(correlated, net, threads)
             check()
-            select_hubs_afresh(correlated, net, score, known, threads, 1)
-            exchange_hubs(correlated, net, score, known, threads, 1)
+            polish_hubs(correlated, net, score, known, threads, 1, frozenset())
             check()
             if noise == "unequal":
                 resample(correlated.matrix, net, draw)
@@ -253,8 +251,11 @@ def test_hubs_are_turned_round_and_selected_afresh(noise):
         score = Score(noise, float(n), 12.0, 500)
         set_score(data, net, score, 5.0, 8)
         before = read(net, causes + 2)
-        select_hubs_afresh(data, net, score, known, threads, 3)
-        turned = exchange_hubs(data, net, score, known, threads, 3)
+        tried, turned, more = frozenset(), 0, True
+        while more:
+            known_trials = tried
+            tried, gained = polish_hubs(data, net, score, known, threads, 3, tried)
+            turned, more = turned + gained, tried != known_trials
     after = assert_sound(data, net)
     sigma2 = common(data, before)
     assert turned >= 1

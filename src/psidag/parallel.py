@@ -36,6 +36,10 @@ class Workers:
         return list(self._pool.map(work, pieces))
 
 
+#: No threads: for work inside work that is shared out already.
+SERIAL = Workers(1, None)
+
+
 def available_cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):

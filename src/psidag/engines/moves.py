@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from psidag.engines._network import Network, additions, apply_additions, write
 from psidag.framework import Noise
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, positions
-from psidag.parallel import Workers, tiles
+from psidag.parallel import SERIAL, Workers, tiles
 from psidag.stages.within_order import parent_lists, select_within
 
 Floats = NDArray[np.float64]
@@ -26,6 +26,14 @@ _NODES = 64
 _SHARE = 4
 #: The least variance of a node given any others is only estimated: candidates down to this share of it are tested.
 _SLACK = 0.5
+
+
+#: How many hubs are looked at in one slice, and how many in a run.
+_TRIALS = 16
+_ALL_TRIALS = 256
+
+#: One hub, or an edge between two.
+Trial: TypeAlias = tuple[int, ...]
 
 
 class Score(NamedTuple):
@@ -105,68 +113,72 @@ def add_edges(data: Correlations, net: Network, workers: Workers) -> int:
     return gained
 
 
-def select_hubs_afresh(
-    data: Correlations, net: Network, score: Score, constraints: BoundConstraints, workers: Workers, least: int
-) -> int:
-    """Choose the parents of hubs anew within the order and keep the better choice; returns how often it was.
+def polish_hubs(
+    data: Correlations,
+    net: Network,
+    score: Score,
+    constraints: BoundConstraints,
+    workers: Workers,
+    least: int,
+    tried: frozenset[Trial],
+) -> tuple[frozenset[Trial], int]:
+    """Select parents of hubs afresh, and turn edges between hubs round, where that lowers the score.
 
-    A hub is a node of more than ``least`` parents: those that came in one by one can be a bad set.
+    A hub is a node of more than ``least`` parents. Those that came in one by one can be a bad set, and two hubs
+    share too many parents to change places step by step. A trial is a hub ``(j,)``, or an edge ``(i, j)`` from a
+    suspect hub to another one: then j is put before i (if j is a cause of i, then i lacks it, and is suspect).
+    Their parents are selected anew among those that they and the hubs next to them have. The most suspect trials
+    come first, a few in one call; returns all that were tried so far and how many lowered the score.
     """
     old = read(net, data.d)
     noise = _noise(data, score, old.residual_variance)
-    hubs = _suspects(old, score, noise, least)
-    if not len(hubs):
-        return 0
-    new = select_within(
-        data.matrix, score.n, old.order, workers, penalty=score.penalty, sigma2=noise, constraints=constraints,
-        max_parents=score.max_parents, nodes=hubs,
-    )  # fmt: skip
-    fresh = Fits(old.order, new.weights, new.residual_variance)
-    better = hubs[(_costs(fresh, score, noise) - _costs(old, score, noise))[hubs] < -1e-6]
-    give(data, net, fresh.weights, better)
-    return len(better)
+    hub = old.parents > least
+    suspicion = old.residual_variance / np.where(noise > 0, noise, 1.0)
+    suspect = hub & (suspicion > 1 + 3 * np.sqrt(2 / score.n)) if score.noise == "equal" else hub
+    i, j = old.weights.nonzero()
+    links = [(int(a), int(b)) for a, b in zip(i[suspect[i] & hub[j]], j[suspect[i] & hub[j]], strict=True)]
+    trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)] + links
+    trials = [trial for trial in trials if trial not in tried]
+    trials.sort(key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))
+    trials = trials[: min(_TRIALS, max(0, _ALL_TRIALS - len(tried)))]
+    place, columns = positions(old.order), sp.csc_array(old.weights)
 
+    def parents(v: int) -> NDArray[np.intp]:
+        return columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
 
-def exchange_hubs(
-    data: Correlations, net: Network, score: Score, constraints: BoundConstraints, workers: Workers, least: int
-) -> int:
-    """Turn round edges between hubs, which share too many parents to be turned step by step; how many it was.
-
-    For an edge i → j between two hubs, j is put before i and the parents of both are selected afresh
-    among those that the two have now. If j is a cause of i, then i has lost it, and is suspect.
-    """
-    done = 0
-    tried: set[tuple[int, int]] = set()
-    while True:
-        old = read(net, data.d)
-        noise = _noise(data, score, old.residual_variance)
-        tails = _suspects(old, score, noise, least)
-        heads = np.flatnonzero(old.parents > least)
-        pairs = [edge for edge in _edges_between(old.weights, tails, heads) if edge not in tried]
-        if not pairs:
-            return done
-        suspicion = old.residual_variance / np.where(noise > 0, noise, np.inf)
-        tail, head = max(pairs, key=lambda edge: suspicion[edge[0]] + suspicion[edge[1]])
-        tried.add((tail, head))
-        place = positions(old.order)
-        moved = np.insert(np.delete(old.order, place[head]), place[tail], head)
-        if not constraints.respects(moved):
-            continue
-        columns = sp.csc_array(old.weights)[:, [tail, head]]
-        few = np.union1d(columns.indices, [tail, head])
-        few = few[np.argsort(positions(moved)[few])]
-        pair = np.array([int(np.flatnonzero(few == node)[0]) for node in (head, tail)])
+    def attempt(trial: Trial) -> tuple[float, sp.csr_array]:
+        # An edge turned round: its head comes first.
+        nodes = trial[::-1]
+        order = old.order
+        if len(trial) == 2:
+            order = np.insert(np.delete(order, place[trial[1]]), place[trial[0]], trial[1])
+            if not constraints.respects(order):
+                return 0.0, old.weights
+        near = [v for v in parents(nodes[-1]) if hub[v]] if len(trial) == 1 else []
+        few = np.unique(np.concatenate([parents(v) for v in (*nodes, *near)] + [np.array(trial)]))
+        few = few[np.argsort(positions(order)[few])]
+        inside = np.array([int(np.flatnonzero(few == v)[0]) for v in nodes])
         new = select_within(
-            data.matrix[np.ix_(few, few)], score.n, np.arange(len(few)), workers, penalty=score.penalty,
-            sigma2=noise[few], constraints=constraints.among(few), max_parents=score.max_parents, nodes=pair,
+            data.matrix[np.ix_(few, few)], score.n, np.arange(len(few)), SERIAL, penalty=score.penalty,
+            sigma2=noise[few], constraints=constraints.among(few), max_parents=score.max_parents, nodes=inside,
         )  # fmt: skip
         fresh = Fits(np.arange(len(few)), new.weights, new.residual_variance)
-        change = _costs(fresh, score, noise[few])[pair] - _costs(old, score, noise)[[head, tail]]
-        if change.sum() < -1e-6:
-            whole = new.weights.tocoo()
-            W = sp.csr_array((whole.data, (few[whole.row], few[whole.col])), shape=old.weights.shape)
-            give(data, net, W, np.array([head, tail]))
-            done += 1
+        change = _costs(fresh, score, noise[few])[inside] - _costs(old, score, noise)[list(nodes)]
+        found = new.weights.tocoo()
+        W = sp.csr_array((found.data, (few[found.row], few[found.col])), shape=old.weights.shape)
+        return float(change.sum()), W
+
+    gained = 0
+    changed: set[int] = set()
+    for trial, (change, W) in zip(trials, workers.map(attempt, trials), strict=True):
+        if changed & set(trial):
+            continue
+        tried = tried | {trial}
+        if change < -1e-6:
+            give(data, net, W, np.array(trial[::-1]))
+            changed |= set(trial)
+            gained += 1
+    return tried, gained
 
 
 def give(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:
@@ -184,25 +196,6 @@ def read(net: Network, d: int) -> Fits:
     net.read_order(order)
     targets = np.repeat(np.arange(d, dtype=np.int32), np.diff(ends, prepend=0))
     return Fits(order.astype(np.intp), sp.csr_array((weights, (parents, targets)), shape=(d, d)), variance)
-
-
-def _suspects(fits: Fits, score: Score, noise: Floats, least: int) -> NDArray[np.intp]:
-    """Nodes of more than ``least`` parents that may lack a cause.
-
-    Under the equal score those whose residual variance is above the common one by more than chance (three
-    standard errors); under the unequal score nothing tells them apart.
-    """
-    hub = fits.parents > least
-    if score.noise == "equal":
-        hub &= fits.residual_variance > noise * (1 + 3 * np.sqrt(2 / score.n))
-    return np.flatnonzero(hub)
-
-
-def _edges_between(
-    weights: sp.csr_array, tails: NDArray[np.intp], heads: NDArray[np.intp]
-) -> list[tuple[int, int]]:
-    inside = weights[tails][:, heads].tocoo()
-    return [(int(tails[i]), int(heads[j])) for i, j in zip(inside.row, inside.col, strict=True)]
 
 
 def _noise(data: Correlations, score: Score, v: Floats) -> Floats:

@@ -15,13 +15,13 @@ from psidag.engines._network import Network, drain, resample
 from psidag.engines.moves import (
     Fits,
     Score,
+    Trial,
     add_edges,
-    exchange_hubs,
     give,
     grown_order,
+    polish_hubs,
     read,
     required_network,
-    select_hubs_afresh,
     set_score,
 )
 from psidag.errors import InputError
@@ -50,6 +50,7 @@ class State(NamedTuple):
     confirmed: bool = False
     best: float = math.inf
     quiet: int = 0
+    tried: frozenset[Trial] = frozenset()
     closed: Fits | None = None
     steps: int = 0
 
@@ -136,13 +137,7 @@ class Sparse:
             return self._count(state._replace(confirmed=False))
         last = state.level + 1 == len(state.levels)
         if last and not state.confirmed:
-            # Nodes that were descendants when a node was last looked at may no longer be.
-            state.net.set_stale(True)
-            state.net.queue_all()
-            given = state.data, state.net, self._score(task, state), task.constraints, task.workers
-            if not select_hubs_afresh(*given, self.max_additions):
-                exchange_hubs(*given, self.max_additions)
-            return self._count(state._replace(confirmed=True))
+            return self._confirm(task, state, state.net)
         return self._close(task, state, state.net, last)
 
     def conclude(self, task: Task, state: State) -> Candidate:
@@ -208,6 +203,18 @@ class Sparse:
         self._set_score(task, state, net)
         net.set_stale(True)
         return state
+
+    def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
+        """Where nothing seems left to do: look at hubs, and at last once more at everything."""
+        tried, gained = polish_hubs(
+            state.data, net, self._score(task, state), task.constraints, task.workers, self.max_additions, state.tried
+        )  # fmt: skip
+        if not gained and tried == state.tried:
+            # Nodes that were descendants when a node was last looked at may no longer be.
+            net.set_stale(True)
+            net.queue_all()
+            state = state._replace(confirmed=True)
+        return self._count(state._replace(tried=tried))
 
     def _close(self, task: Task, state: State, net: Network, last: bool) -> tuple[State, Progress]:
         """The end of a level or of a closing round: what comes next."""
