@@ -29,7 +29,7 @@ _SLACK = 0.5
 
 
 #: How many hubs are looked at in one slice, and how many in a run.
-_TRIALS = 16
+_TRIALS = 4
 _ALL_TRIALS = 256
 
 #: One hub, or an edge between two.
