@@ -15,13 +15,13 @@ from psidag.baselines.acyclicity import exponential_minus_identity, inverse, tra
 from psidag.baselines.adam import Adam
 from psidag.baselines.baseline import Regression
 from psidag.baselines.dagma import _gradient, _inverse_in_domain, log_determinant
-from psidag.stages.residual_order import residual_variance_order
 from psidag.baselines.notears import augmented_lagrangian
 from psidag.baselines.owlqn import advance, start
 from psidag.datasets import load_sachs
 from psidag.graph.constraints import unconstrained
 from psidag.graph.dag import DAG
 from psidag.simulate import simulate
+from psidag.stages.residual_order import residual_variance_order
 
 #: Cut short where that leaves the answer as it is.
 METHODS = {
