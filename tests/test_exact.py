@@ -1,79 +1,65 @@
-"""The exact engine: Algorithm 1 without sampling noise."""
+"""The exact engine: Algorithm 1 with dense moves, against a plain version of itself and the laws of engines."""
 
 import numpy as np
 import pytest
 
-from psidag.data.sources import Table
-from psidag.engines.exact import Exact
-from psidag.framework import Task, run
-from psidag.graph.constraints import Constraints, unconstrained
-from psidag.graph.metrics import order_errors
-from psidag.graph.order import positions
-from psidag.parallel import workers
+from psidag import Constraints, Exact, InputError, Moments, learn_dag, project
+from psidag.graph.order import order_mask
 from psidag.simulate import simulate
-from psidag.stages.within_order import least_squares_within
 
-RULES = ["psi", "residual_variance"]
-
-
-def learn(X, *, jobs=1, known=None, **options):
-    source = Table(X, [f"x{i}" for i in range(X.shape[1])])
-    known = unconstrained(source.names) if known is None else known
-    with workers(jobs) as threads:
-        return run(Exact(**options), Task(source, known, np.random.default_rng(0), threads))
+PROBLEM = simulate("ER2", d=30, n=3000, seed=0, n_test=2000)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_weights_are_least_squares_within_the_order(rule):
-    X = simulate("ER2", n=500, d=30, seed=1).X
-    before = X.copy()
-    order, W, loss, _ = learn(X, order_by=rule).candidate
-    expected = least_squares_within(np.cov(X.T, bias=True), order)
-    np.testing.assert_allclose(W, expected.weights.toarray(), atol=1e-8)
-    assert loss == pytest.approx(0.5 * expected.residual_variance.sum())
-    assert X.tobytes() == before.tobytes()
+def test_a_round_is_gradient_steps_then_psi_then_least_squares():
+    X = PROBLEM.X - PROBLEM.X.mean(axis=0)
+    S = X.T @ X / len(X)
+    P = np.diag(np.diag(S) ** -0.25)
+    largest = np.linalg.eigvalsh(P @ S @ P)[-1]
+    W = np.zeros_like(S)
+    for _ in range(20):
+        W -= P @ P @ S @ (W - np.eye(30)) / (1.02 * largest)
+        np.fill_diagonal(W, 0)
+    order = project(W)
+    mask = order_mask(order)
+    loss = 0.0
+    for j in range(30):
+        before = np.flatnonzero(mask[:, j])
+        loss += 0.5 * (S[j, j] - S[before, j] @ np.linalg.lstsq(S[np.ix_(before, before)], S[before, j])[0])
+    seen = []
+    engine = Exact(gradient_steps=20, max_rounds=1)
+    learn_dag(PROBLEM.X, engine, random_state=0, callback=lambda _, candidate: seen.append(candidate))
+    assert seen[0].order.tolist() == order.tolist()
+    assert seen[0].loss == pytest.approx(loss)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_threads_do_not_change_a_bit(rule):
-    X = simulate("ER2", n=500, d=300, seed=2).X
-    one, two = (learn(X, jobs=jobs, order_by=rule, max_rounds=2).candidate for jobs in (1, 2))
-    assert one.order.tobytes() == two.order.tobytes()
-    assert one.weights.tobytes() == two.weights.tobytes()
+@pytest.mark.parametrize("ordering", ["projection", "variance"])
+def test_it_learns_from_rows_and_from_moments_alike(ordering):
+    rows = learn_dag(PROBLEM.X, Exact(ordering), random_state=0)
+    moments = learn_dag(Moments.from_rows(PROBLEM.X), Exact(ordering), random_state=0)
+    np.testing.assert_allclose(rows.dag.to_dense(), moments.dag.to_dense(), atol=1e-9)
+    assert rows.status.ok
+    assert PROBLEM.compare(rows.dag)["gap"] < 0.04
 
 
-def test_the_order_is_good():
-    problem = simulate("ER2", n=5000, d=50, seed=3)
-    edges = problem.dag.n_edges
-    assert order_errors(problem.dag.weights, learn(problem.X).candidate.order) <= 0.3 * edges
-    by_variance = learn(problem.X, order_by="residual_variance").candidate.order
-    assert order_errors(problem.dag.weights, by_variance) <= 0.05 * edges
+def test_threads_do_not_change_a_bit():
+    X = simulate("ER2", d=300, n=600, seed=1).X
+    one, two = (learn_dag(X, Exact(max_rounds=2), random_state=0, n_jobs=jobs) for jobs in (1, 2))
+    assert (one.candidate.weights == two.candidate.weights).all()
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_prior_knowledge_holds(rule):
-    X = simulate("ER2", n=300, d=10, seed=4).X
-    known = Constraints([(9, 0), (3, 1)], [(9, 1), (0, 2), (2, 0)], [[9, 3], [4]]).bind([f"x{i}" for i in range(10)])
-    order, W, *_ = learn(X, known=known, order_by=rule).candidate
-    assert known.respects(order)
-    assert W[9, 1] == W[0, 2] == W[2, 0] == 0
-    assert W[9, 0] != 0
-    place = positions(order)
-    i, j = W.nonzero()
-    assert np.all(place[i] < place[j])
+@pytest.mark.parametrize("ordering", ["projection", "variance"])
+def test_constraints_hold(ordering):
+    i, j, _ = next(PROBLEM.dag.edges())
+    known = Constraints([(j, i)], tiers=[PROBLEM.names[10:12], PROBLEM.names[3:5]])
+    solution = learn_dag(PROBLEM.X, Exact(ordering), constraints=known, random_state=0)
+    assert solution.dag.weights[PROBLEM.dag.index(j), PROBLEM.dag.index(i)] != 0
+    assert known.bind(PROBLEM.names).respects(solution.order)
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("shape", [(5, 12), (100, 4)])
-def test_awkward_tables_give_finite_weights(rule, shape):
-    X = np.random.default_rng(5).normal(size=shape)
-    X = np.column_stack([X, X[:, 0], np.ones(len(X)), X[:, 0] - X[:, 1]])
-    candidate = learn(X, order_by=rule).candidate
-    assert np.isfinite(candidate.weights).all()
-    assert np.isfinite(candidate.loss)
-
-
-@pytest.mark.parametrize("options", [{"order_by": "size"}, {"gradient_steps": 0}])
-def test_bad_options_are_refused(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        Exact(**options)
+def test_time_and_options():
+    assert learn_dag(PROBLEM.X, Exact(), max_time=1e-9, random_state=0).dag.n_edges > 0
+    for options in ({"ordering": "alphabet"}, {"gradient_steps": 0}, {"patience": 0}):
+        with pytest.raises(InputError, match=next(iter(options))):
+            Exact(**options)
+    with pytest.raises(InputError, match="noise variances to be equal"):
+        learn_dag(PROBLEM.X, Exact(), noise="unequal")

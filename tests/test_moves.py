@@ -238,7 +238,7 @@ def test_hubs_are_turned_round_and_selected_afresh(noise):
     n, causes = 3000, 24
     X = rng.normal(size=(n, causes + 2))
     X[:, -2] += X[:, :causes] @ rng.uniform(0.3, 0.9, causes)
-    X[:, -1] += X[:, -2] * 0.7 + X[:, 4 : causes] @ rng.uniform(0.3, 0.9, causes - 4)
+    X[:, -1] += X[:, -2] * 0.7 + X[:, 4:causes] @ rng.uniform(0.3, 0.9, causes - 4)
     names = [f"x{i}" for i in range(causes + 2)]
     known = unconstrained(names)
     with workers(1) as threads:

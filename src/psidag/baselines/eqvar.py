@@ -8,7 +8,7 @@ from typing import ClassVar
 from psidag.baselines.baseline import Baseline, within
 from psidag.framework import Progress, Task, equal_noise_only
 from psidag.solution import Candidate, Status
-from psidag.stages.residual_variance import variance_order
+from psidag.stages.residual_order import residual_variance_order
 
 
 @dataclass(frozen=True)
@@ -46,5 +46,5 @@ class EqVar(Baseline):
     def conclude(self, task: Task, state: None) -> Candidate:
         """The regressions within the order."""
         known = task.constraints
-        order = variance_order(task.source.moments(task.workers).covariance, known)
+        order = residual_variance_order(task.source.moments(task.workers).covariance, known)
         return within(task, order, None if known.empty else known.allowed())

@@ -1,4 +1,4 @@
-"""The order of lowest residual variance, which is the causal one where noise variances are equal."""
+"""The order of lowest residual variance: what takes the place of ψ where noise variances are equal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 _BLOCK = 64
 
 
-def variance_order(S: Floats, constraints: BoundConstraints) -> Order:
+def residual_variance_order(S: Floats, constraints: BoundConstraints) -> Order:
     """The order of smallest conditional variances among the variables whose turn the constraints allow.
 
     A Cholesky factorisation that pivots on the smallest diagonal. The conditional variances are updated at
