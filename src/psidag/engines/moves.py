@@ -61,7 +61,7 @@ class Fits(NamedTuple):
 def grown_order(data: Correlations, constraints: BoundConstraints, penalty: float, max_parents: int) -> Order:
     """Always next the node of lowest variance given those before it: right where noise variances are equal."""
     order = np.empty(data.d, np.int32)
-    grow(data.matrix, data.variance, data.count, penalty, max_parents, *_knowledge(constraints), order)
+    grow(data.matrix, data.variance, data.count, penalty, max_parents, *_knowledge(constraints), order=order)
     return order.astype(np.intp)
 
 
@@ -136,14 +136,15 @@ def polish_hubs(
     suspicion = old.residual_variance / np.where(noise > 0, noise, 1.0)
     suspect = hub & (suspicion > 1 + 3 * np.sqrt(2 / score.n)) if score.noise == "equal" else hub
     i, j = old.weights.nonzero()
-    links = [(int(a), int(b)) for a, b in zip(i[suspect[i] & hub[j]], j[suspect[i] & hub[j]], strict=True)]
-    trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)] + links
+    between = suspect[i] & hub[j]
+    trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
+    trials += [(int(tail), int(head)) for tail, head in zip(i[between], j[between], strict=True)]
     trials = [trial for trial in trials if trial not in tried]
     trials.sort(key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))
     trials = trials[: min(_TRIALS, max(0, _ALL_TRIALS - len(tried)))]
     place, columns = positions(old.order), sp.csc_array(old.weights)
 
-    def parents(v: int) -> NDArray[np.intp]:
+    def parents(v: int) -> NDArray[np.integer]:
         return columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
 
     def attempt(trial: Trial) -> tuple[float, sp.csr_array]:
@@ -183,7 +184,7 @@ def polish_hubs(
 
 def give(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:
     """Give these nodes the parents they have in ``weights``."""
-    columns = sp.csc_array(weights)[:, nodes]
+    columns = sp.csr_array(weights)[:, nodes]
     write(data.matrix, net, nodes.astype(np.int32), *parent_lists(columns))
 
 
@@ -204,7 +205,8 @@ def _noise(data: Correlations, score: Score, v: Floats) -> Floats:
         return np.zeros(data.d)
     varies = data.sd > 0
     common = float(np.mean(v[varies] * data.variance[varies])) if np.any(varies) else 1.0
-    return np.divide(common, data.variance, out=np.full(data.d, np.inf), where=varies)
+    noise: Floats = np.divide(common, data.variance, out=np.full(data.d, np.inf), where=varies)
+    return noise
 
 
 def _costs(fits: Fits, score: Score, noise: Floats) -> Floats:
