@@ -47,14 +47,17 @@ def main() -> None:
     only = [name for name in arguments.graphs.split(",") if name]
     for part in arguments.parts:
         print(f"\n## {part}\n")
-        print(f"`{' '.join(['python benchmarks/engines.py', part])}`, seeds {seeds[0]}–{seeds[-1]}, FLOP on the first")
-        print(f"{arguments.peer_seeds}; {os.cpu_count()} cores ({platform.machine()}), shared with other work.\n", flush=True)
+        print(f"Seeds {seeds[0]} to {seeds[-1]}, FLOP on the first {arguments.peer_seeds};", end=" ")
+        print(f"{os.cpu_count()} cores ({platform.machine()}), shared with other work.\n", flush=True)
         PARTS[part](seeds, seeds[: arguments.peer_seeds], only)
 
 
 def equal(seeds: range, peers: range, only: list[str]) -> None:
     """D = 1,000, noise of equal variance."""
-    header("graph", "SHD (reversed/extra/missing)", "true order", "gap %", "true order's", "seconds", "Gram", "FLOP seconds", "FLOP errors, undirected right", "ours there")
+    header(
+        "graph", "SHD (reversed/extra/missing)", "true order", "gap %", "true order's", "seconds", "Gram seconds",
+        "FLOP seconds", "FLOP's errors, undirected right", "our SHD there",
+    )  # fmt: skip
     for graph in only or ["ER2", "ER4", "ER6", "SF4", "SF6"]:
         runs = []
         for seed in seeds:
@@ -64,7 +67,8 @@ def equal(seeds: range, peers: range, only: list[str]) -> None:
             peer = flop(problem.X) if seed in peers and graph in ("ER2", "ER4") else None
             runs.append(
                 (
-                    errors(problem, weights), errors(problem, best), 100 * heldout_gap(problem.dag, weights, problem.X_test),
+                    errors(problem, weights), errors(problem, best),
+                    100 * heldout_gap(problem.dag, weights, problem.X_test),
                     100 * heldout_gap(problem.dag, best, problem.X_test), seconds, gram_seconds(problem.X),
                     None if peer is None else peer[0], None if peer is None else lenient(problem, peer[1]),
                 )

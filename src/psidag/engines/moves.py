@@ -18,6 +18,7 @@ from psidag.parallel import SERIAL, Workers, tiles
 from psidag.stages.within_order import parent_lists, select_within
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
 
 #: Nodes that one thread takes at a time. Fixed, so that the work is cut alike on any number of threads.
 _NODES = 64
@@ -61,7 +62,7 @@ class Fits(NamedTuple):
 def grown_order(data: Correlations, constraints: BoundConstraints, penalty: float, max_parents: int) -> Order:
     """Always next the node of lowest variance given those before it: right where noise variances are equal."""
     order = np.empty(data.d, np.int32)
-    grow(data.matrix, data.variance, data.count, penalty, max_parents, *_knowledge(constraints), order=order)
+    grow(data.matrix, data.variance, data.count, penalty, max_parents, *_knowledge(constraints), order)
     return order.astype(np.intp)
 
 
@@ -215,7 +216,7 @@ def _costs(fits: Fits, score: Score, noise: Floats) -> Floats:
     return np.asarray(fit + score.penalty * fits.parents)
 
 
-def _knowledge(constraints: BoundConstraints) -> tuple[NDArray[np.int32], ...]:
+def _knowledge(constraints: BoundConstraints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Tiers, required and forbidden parents as the kernels take them."""
     return (
         constraints.tier.astype(np.int32),
