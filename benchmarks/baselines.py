@@ -52,12 +52,8 @@ def main() -> None:
     seeds = range(5) if full else range(1)
     print("# The baselines beside the originals\n")
     print(f"`python benchmarks/baselines.py{' --full' * full}`, one thread; {versions()}.")
-    print(
-        f"Rows {ROWS}, Gaussian noise of equal variance, weights in ±[0.05, 1]. Seconds are wall time on a shared"
-    )
-    print(
-        "machine, ours and the original's one after the other. SHD counts a reversed edge once, at threshold 0.3."
-    )
+    print(f"Rows {ROWS}, Gaussian noise of equal variance, weights in ±[0.05, 1]. Seconds are wall time on a shared")
+    print("machine, ours and the original's one after the other. SHD counts a reversed edge once, at threshold 0.3.")
     if installed("dagma"):
         dagma_section(((20, 50, 100) if full else (20,)), seeds)
     sizes = (20, 50) if full else (20,)
@@ -171,9 +167,7 @@ def sachs_section(full: bool) -> None:
         W, seconds = timed(lambda: gcastle_notears(problem.X))
         rows.append(("gcastle's NOTEARS", *sachs_cells(problem, W), f"{seconds:.1f}", cyclic(W)))
         W, seconds = timed(lambda: gcastle_golem(problem.X, 10_000, "equal"))
-        rows.append(
-            ("gcastle's GOLEM-EV, 10,000 iterations", *sachs_cells(problem, W), f"{seconds:.1f}", cyclic(W))
-        )
+        rows.append(("gcastle's GOLEM-EV, 10,000 iterations", *sachs_cells(problem, W), f"{seconds:.1f}", cyclic(W)))
     if full and installed("dagma"):
         W, seconds = timed(lambda: dagma_package(problem.X))
         loops = int(np.count_nonzero(np.diag(W)))

@@ -80,9 +80,7 @@ def test_network_coefficients_stand_where_the_file_says():
     assert model.intercept[index["aceB"]] == 0.1324256926
 
 
-@pytest.mark.parametrize(
-    ("name", "d", "edges"), [("alarm", 37, 46), ("munin", 1041, 1397), ("ecoli_grn", 1564, 3614)]
-)
+@pytest.mark.parametrize(("name", "d", "edges"), [("alarm", 37, 46), ("munin", 1041, 1397), ("ecoli_grn", 1564, 3614)])
 def test_topologies_carry_simulated_data(name, d, edges):
     topology = load_topology(name)
     assert (topology.d, topology.n_edges) == (d, edges)

@@ -58,9 +58,7 @@ def test_cpdag_of_random_dags(matrix):
 def test_turning_a_covered_edge_keeps_the_cpdag(matrix, random):
     # x -> y is covered if y has the parents of x and x itself; turning it stays in the class (Chickering).
     covered = [
-        (i, j)
-        for i, j in np.argwhere(matrix)
-        if np.array_equal(matrix[:, j], matrix[:, i] + np.eye(len(matrix))[i])
+        (i, j) for i, j in np.argwhere(matrix) if np.array_equal(matrix[:, j], matrix[:, i] + np.eye(len(matrix))[i])
     ]
     if covered:
         i, j = random.choice(covered)

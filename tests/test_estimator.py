@@ -20,7 +20,7 @@ PROBLEM = simulate("ER2", d=12, n=3000, seed=0, n_test=1000)
 QUICK = Stochastic(tau1=40, tau2=40, max_rounds=4)
 
 
-@parametrize_with_checks([PsiDAG(solver=QUICK), PsiDAG(solver=QUICK, threshold=0.3)])
+@parametrize_with_checks([PsiDAG(), PsiDAG(noise="unequal"), PsiDAG(solver=QUICK), PsiDAG(solver=QUICK, threshold=0.3)])
 def test_scikit_learn_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

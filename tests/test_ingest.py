@@ -179,9 +179,7 @@ def test_fitting_a_given_dag():
     solution = fit_dag(PROBLEM.X, PROBLEM.dag)
     np.testing.assert_allclose(solution.dag.to_dense(), PROBLEM.dag.to_dense(), atol=0.2)
     S = np.cov(PROBLEM.X.T, bias=True)
-    np.testing.assert_allclose(
-        solution.residual_variance, np.diag(S) - np.diag(S @ solution.dag.to_dense()), atol=1e-9
-    )
+    np.testing.assert_allclose(solution.residual_variance, np.diag(S) - np.diag(S @ solution.dag.to_dense()), atol=1e-9)
     # A graph is matched by its names, whatever their order in the table.
     back = fit_dag(pd.DataFrame(PROBLEM.X[:, ::-1], columns=PROBLEM.names[::-1]), PROBLEM.dag)
     assert {e[:2] for e in back.dag.edges()} == {e[:2] for e in PROBLEM.dag.edges()}

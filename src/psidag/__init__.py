@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psidag import exchange
 from psidag.compare import compare
 from psidag.data.moments import Moments
+from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError
 from psidag.graph import metrics
@@ -37,6 +38,7 @@ __all__ = [
     "Moments",
     "PsiDAG",
     "Solution",
+    "Sparse",
     "Stochastic",
     "Universal",
     "compare",

@@ -30,7 +30,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     solver : str or options object, default="auto"
-        Which engine learns: ``"auto"``, ``"stochastic"``, or an options object such as
+        Which engine learns: ``"auto"``, ``"sparse"``, ``"stochastic"``, or an options object such as
         ``Stochastic(batch_size=256)``.
     noise : {"equal", "unequal"}, default="equal"
         Whether all noise variances are taken to be equal.
@@ -154,7 +154,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             self._forget()
             self._note_columns(X, batch.names)
             self._online = OnlineLearner(
-                choose_engine(self.solver),
+                choose_engine(self.solver)[0],
                 batch.names,
                 bind(self.constraints, batch.names),
                 as_generator(self.random_state),

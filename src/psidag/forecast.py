@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from psidag.data.correlations import SINGLE_FROM
 from psidag.framework import Engine
 from psidag.learn import choose_engine
+from psidag.parallel import available_cores
 
 #: Rounds that a run of the stochastic engine usually takes: 4 to 10 on simulated data, more on real ones.
 _ROUNDS = 7
@@ -17,6 +19,8 @@ _ROUNDS = 7
 _STEP = 3e-4
 #: Bytes per pair of variables that the stochastic engine holds: weights, averages, masks and the covariance.
 _PER_PAIR = 80
+#: Seconds that the search of the sparse engine spends on a node of a sparse graph; a hub takes more.
+_SWEEPS = 4e-4
 
 
 class Forecast(NamedTuple):
@@ -38,7 +42,7 @@ def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
     >>> forecast(1000, 20, "stochastic").engine
     'stochastic'
     """
-    engine = choose_engine(solver)
+    engine, _ = choose_engine(solver)
     cost = _COSTS.get(engine.name)
     return None if cost is None else Forecast(engine.name, *cost(engine, n, d))
 
@@ -50,7 +54,14 @@ def _stochastic(engine: Engine, n: int, d: int) -> tuple[float, float]:
     return _ROUNDS * steps * (_STEP + work / _speed(d)), _PER_PAIR * float(d) ** 2
 
 
-_COSTS: dict[str, Callable[[Engine, int, int], tuple[float, float]]] = {"stochastic": _stochastic}
+def _sparse(engine: Engine, n: int, d: int) -> tuple[float, float]:
+    single = d >= SINGLE_FROM
+    products = float(n) * d**2 / (_speed(d) * available_cores() * (1.0 if single else 0.5))
+    memory = 4.0 * d * (d + n) if single else 24.0 * d**2
+    return products + _SWEEPS * d * max(1.0, d / 1000) ** 0.5, memory
+
+
+_COSTS: dict[str, Callable[[Engine, int, int], tuple[float, float]]] = {"sparse": _sparse, "stochastic": _stochastic}
 
 
 def _speed(d: int) -> float:

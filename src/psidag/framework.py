@@ -36,6 +36,14 @@ class Task:
         return self.source.d
 
 
+def equal_noise_only(task: Task, name: str) -> None:
+    """Raise if the task asks for noise variances of their own, which the method has no place for."""
+    if task.noise != "equal":
+        raise InputError(
+            f"{name} takes all noise variances to be equal: leave noise='equal', or use solver='sparse' or Golem()"
+        )
+
+
 class Progress(NamedTuple):
     """What one step tells the loop: work done so far, and the DAG if the step closed a round."""
 
@@ -157,9 +165,7 @@ def run(
             if status is None and max_time is not None and elapsed >= max_time:
                 status = Status("time_limit", _time_advice(max_time, trace))
     except KeyboardInterrupt:
-        status = Status(
-            "interrupted", f"stopped by hand after {len(trace)} rounds; this is the best DAG until then"
-        )
+        status = Status("interrupted", f"stopped by hand after {len(trace)} rounds; this is the best DAG until then")
         if state is None:
             raise
     if best is None:
@@ -181,9 +187,7 @@ def _judge(engine: Engine, trace: list[Round], finished: Status | None) -> Statu
     recent, before = losses[-engine.patience :], losses[: -engine.patience]
     if engine.patience and before and min(recent) >= min(before) * (1 - engine.tol):
         best = losses.index(min(losses)) + 1
-        return Status(
-            "converged", f"the loss has not fallen for {engine.patience} rounds; round {best} was the best"
-        )
+        return Status("converged", f"the loss has not fallen for {engine.patience} rounds; round {best} was the best")
     if len(trace) >= engine.max_rounds:
         return Status("max_rounds", f"reached max_rounds={engine.max_rounds}{_still_falling(losses)}")
     return None

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from psidag.data.checks import data_warnings
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
-from psidag.data.moments import Moments
-from psidag.data.sources import Stream
+from psidag.data.sources import Source, Stream
+from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
-from psidag.errors import DataWarning, InputError, listing
-from psidag.framework import Callback, Engine, Noise, Outcome, Progress, Task, run
+from psidag.errors import InputError, listing
+from psidag.framework import Callback, Engine, Noise, Progress, Task, run
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
-from psidag.graph.order import Order, check_order, topological_order
-from psidag.parallel import Workers, workers
+from psidag.graph.order import check_order, topological_order
+from psidag.parallel import workers
+from psidag.selection import assemble, check_threshold, conclude, fitted, select_edges, warn
 from psidag.solution import Candidate, Solution, Status
-from psidag.solution.edges import standard_errors
-from psidag.stages.within_order import evidence_penalty, least_squares_within, select_within
-
-SolverName = Literal["auto", "stochastic"]
+from psidag.stages.within_order import least_squares_within
 
 #: The engines that go by a name.
-ENGINES: dict[str, type[Engine]] = {"stochastic": Stochastic}
+ENGINES: dict[str, type[Engine]] = {"sparse": Sparse, "stochastic": Stochastic}
+
+_REASONS = {
+    "sparse": "it is the fastest and most accurate for data that are all there",
+    "stochastic": "the rows of a stream pass only once",
+}
 
 
 class Interrupted(KeyboardInterrupt):
@@ -65,7 +66,8 @@ def learn_dag(
     data : array, DataFrame, Arrow table, ``.npy`` path, iterator of batches, or Moments
         Rows are samples, columns are variables. See :func:`psidag.data.ingest.as_source`.
     solver : str or options object
-        ``"auto"``, ``"stochastic"``, or an options object such as ``Stochastic(batch_size=256)``.
+        ``"auto"``, ``"sparse"``, ``"stochastic"``, or an options object such as ``Stochastic(batch_size=256)``. Auto
+        is sparse for data that are all there and stochastic for a stream.
     noise : {"equal", "unequal"}
         Whether the noise of all variables has the same variance.
     threshold : float, optional
@@ -113,14 +115,14 @@ def learn_dag(
         raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
     check_threshold(threshold)
     source = as_source(data, names=names, sample_weight=sample_weight, missing=missing)
-    engine = choose_engine(solver)
+    engine, reason = choose_engine(solver, source)
     with workers(n_jobs) as threads:
         if isinstance(source, Stream) and not engine.needs_rows:
             source.drain(None if max_time is None else time.perf_counter() + max_time)
         task = Task(source, bind(constraints, source.names), as_generator(random_state), threads, noise)
         with _progress_bar(progress, engine.name) as on_step:
             outcome = run(engine, task, max_time=max_time, on_step=on_step, callback=callback)
-        solution = conclude(engine, task, outcome, threshold)
+        solution = conclude(reason, task, outcome, threshold)
     if outcome.status.code == "interrupted":
         raise Interrupted(solution)
     return solution
@@ -164,12 +166,14 @@ def fit_order(
         raise InputError("the order contradicts the constraints: a required edge or a tier points backwards in it")
     with workers(n_jobs) as threads:
         moments = source.moments(threads)
-        _warn(moments)
         allowed = None if bound.empty else bound.allowed()
         full = least_squares_within(moments.covariance, given, allowed)
         candidate = Candidate(given, full.weights, 0.5 * float(full.residual_variance.sum()))
         status = Status("converged", "an order determines its regressions")
-        return _solution("within the given order", moments, candidate, threshold, bound, threads, status)
+        weights, found = select_edges(moments, candidate, threshold, bound, threads)
+    solution = assemble("within the given order", DAG(weights, given, source.names), found, candidate, status)
+    warn(solution, moments, None)
+    return solution
 
 
 def fit_dag(
@@ -187,7 +191,6 @@ def fit_dag(
     source = as_source(data, names=names, sample_weight=sample_weight)
     pattern = _match(dag, source.names)
     moments = source.moments()
-    _warn(moments)
     weights = sp.lil_array((source.d, source.d))
     columns = sp.csc_array(pattern)
     S = moments.covariance
@@ -195,34 +198,29 @@ def fit_dag(
         parents = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
         if len(parents):
             weights[parents, [j]] = np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0][:, None]
-    fitted = DAG(sp.csr_array(weights), topological_order(pattern), source.names)
+    learned = DAG(sp.csr_array(weights), topological_order(pattern), source.names)
+    found = fitted(moments, learned, "as given")
+    candidate = Candidate(learned.order, learned.weights, 0.5 * float(found.residual_variance.sum()), found)
     status = Status("converged", "a DAG determines its regressions")
-    candidate = Candidate(fitted.order, fitted.weights, _loss(moments, fitted.weights))
-    return _assemble("within the given graph", moments, candidate, fitted, "as given", status)
+    solution = assemble("within the given graph", learned, found, candidate, status)
+    warn(solution, moments, None)
+    return solution
 
 
-def conclude(engine: Engine, task: Task, outcome: Outcome, threshold: float | None) -> Solution:
-    """Select the edges of a finished run and warn about the data behind them."""
-    moments = task.source.moments(task.workers)
-    _warn(moments)
-    solution = _solution(
-        engine.name, moments, outcome.candidate, threshold, task.constraints, task.workers, outcome.status
-    )
-    return Solution(**{**vars(solution), "trace": outcome.trace})
-
-
-def choose_engine(solver: str | Engine) -> Engine:
-    """The engine that goes by a name, or the options object itself."""
+def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[Engine, str]:
+    """The engine that goes by a name (``"auto"``: the one for this source), and its name with the reason."""
     if isinstance(solver, str):
-        name = "stochastic" if solver == "auto" else solver
-        if name not in ENGINES:
+        if solver == "auto":
+            name = "stochastic" if isinstance(source, Stream) else "sparse"
+            return ENGINES[name](), f"{name} (chosen because {_REASONS[name]})"
+        if solver not in ENGINES:
             raise InputError(
                 f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}"
             )
-        return ENGINES[name]()
+        return ENGINES[solver](), solver
     if not hasattr(solver, "step") or isinstance(solver, type):
         raise InputError(f"solver must be a name or an options object such as Stochastic(); got {solver!r}")
-    return solver
+    return solver, solver.name
 
 
 def bind(constraints: Constraints | None, names: Sequence[str]) -> BoundConstraints:
@@ -235,83 +233,6 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     return np.random.default_rng(random_state)
-
-
-def check_threshold(threshold: float | None) -> None:
-    """Raise unless the threshold is None or a size."""
-    if threshold is not None and not threshold >= 0:
-        raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
-
-
-def _solution(
-    engine: str,
-    moments: Moments,
-    candidate: Candidate,
-    threshold: float | None,
-    constraints: BoundConstraints,
-    threads: Workers,
-    status: Status,
-) -> Solution:
-    if threshold is None:
-        weights = _by_evidence(moments, candidate.order, constraints, threads)
-        rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
-    else:
-        weights = _by_size(candidate, threshold, constraints)
-        rule = f"weights of at least {threshold:g}"
-    dag = DAG(weights, candidate.order, moments.names)
-    return _assemble(engine, moments, candidate, dag, rule, status)
-
-
-def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, threads: Workers) -> sp.csr_array:
-    """Parents by evidence, judged on correlations so that units do not matter."""
-    sd = np.where(moments.sd > 0, moments.sd, 1.0)
-    C = moments.scatter / (moments.count * np.outer(sd, sd))
-    np.fill_diagonal(C, 1.0)
-    selected = select_within(C, moments.count, order, threads, constraints=constraints)
-    return sp.csr_array(sp.diags_array(1 / sd) @ selected.weights @ sp.diags_array(sd))
-
-
-def _by_size(candidate: Candidate, threshold: float, constraints: BoundConstraints) -> sp.csr_array:
-    """Weights of at least the threshold, and required edges whatever their size."""
-    found = sp.coo_array(candidate.weights)
-    keep = (np.abs(found.data) >= threshold) & (found.data != 0)
-    if len(constraints.required):
-        keep |= np.asarray(constraints.required_matrix.tocsr()[found.row, found.col] != 0).ravel()
-    return sp.csr_array((found.data[keep], (found.row[keep], found.col[keep])), shape=found.shape, dtype=np.float64)
-
-
-def _assemble(engine: str, moments: Moments, candidate: Candidate, dag: DAG, rule: str, status: Status) -> Solution:
-    residual_variance = _residual_variance(moments, dag.weights)
-    return Solution(
-        dag=dag,
-        intercept=moments.mean - dag.weights.T @ moments.mean,
-        residual_variance=residual_variance,
-        mean=moments.mean,
-        variance=moments.variance,
-        n_samples=moments.count,
-        status=status,
-        trace=(),
-        engine=engine,
-        selection=rule,
-        candidate=candidate,
-        standard_error=standard_errors(dag, residual_variance, moments.count, moments.covariance_of),
-    )
-
-
-def _residual_variance(moments: Moments, W: sp.csr_array) -> Any:
-    """Diag (I − W)ᵀ S (I − W)."""
-    remainder = sp.csr_array(sp.eye_array(moments.d) - W)
-    through = moments.scatter @ remainder
-    return np.maximum(np.asarray(remainder.multiply(through).sum(axis=0)).ravel() / moments.count, 0.0)
-
-
-def _loss(moments: Moments, W: sp.csr_array) -> float:
-    return 0.5 * float(_residual_variance(moments, W).sum())
-
-
-def _warn(moments: Moments) -> None:
-    for sentence in data_warnings(moments):
-        warnings.warn(sentence, DataWarning, stacklevel=3)
 
 
 def _as_indices(order: ArrayLike, names: Sequence[str]) -> ArrayLike:

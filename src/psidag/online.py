@@ -14,8 +14,8 @@ from psidag.data.sources import Rows, Source, Stream, Summary, Table
 from psidag.errors import InputError
 from psidag.framework import Engine, Noise, Outcome, Task, run
 from psidag.graph.constraints import BoundConstraints
-from psidag.learn import conclude
 from psidag.parallel import Workers, workers
+from psidag.selection import conclude
 from psidag.solution import Solution
 
 
@@ -93,7 +93,7 @@ class OnlineLearner:
             source = Table(np.concatenate(self._early), self._stream.names)
         with workers(self._n_jobs) as threads:
             outcome = self._run(source, threads, max_time)
-            return conclude(self._engine, self._task(source, threads), outcome, threshold)
+            return conclude(self._engine.name, self._task(source, threads), outcome, threshold)
 
     def _run(self, source: Source, threads: Workers, max_time: float | None = None) -> Outcome:
         state = self._state if source is self._stream else None

@@ -57,7 +57,7 @@ def profile_table(table: FileTable) -> Profile:
     r2_median = None
     if len(names) and len(complete) >= 2:
         moments = Moments.from_rows(complete, names)
-        constant = constant_columns(moments)
+        constant = constant_columns(moments.names, moments.sd)
         alive = np.sqrt(moments.variance[[name not in set(constant) for name in names]])
         if len(alive):
             sd_range = float(alive.min()), float(alive.max())

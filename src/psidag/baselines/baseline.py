@@ -64,12 +64,6 @@ def regression(task: Task, lambda1: float) -> Regression:
     return Regression(moments.covariance, penalty, allowed.astype(np.float64), int(moments.count))
 
 
-def equal_noise_only(task: Task, name: str) -> None:
-    """Raise if the task asks for noise variances of their own, which the method has no place for."""
-    if task.noise != "equal":
-        raise InputError(f"{name} takes all noise variances to be equal: leave noise='equal', or use Golem()")
-
-
 def cut(task: Task, problem: Regression, W: Floats) -> tuple[Candidate, str]:
     """The iterate cut to a DAG by the smallest threshold that does it, and a remark if that is not 0."""
     dag = break_cycles(W, constraints=task.constraints)

@@ -17,13 +17,12 @@ from psidag.baselines.baseline import (
     Regression,
     check_positive,
     cut,
-    equal_noise_only,
     next_stop,
     regression,
     within,
 )
 from psidag.errors import InputError
-from psidag.framework import Progress, Task
+from psidag.framework import Progress, Task, equal_noise_only
 from psidag.solution import Candidate, Status
 
 #: A learning rate halved down to this has no step left in the domain.
@@ -115,9 +114,7 @@ class Dagma(Baseline):
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        check_positive(
-            self, "stages", "mu_init", "mu_factor", "warm_iter", "max_iter", "learning_rate", "checkpoint"
-        )
+        check_positive(self, "stages", "mu_init", "mu_factor", "warm_iter", "max_iter", "learning_rate", "checkpoint")
         if not self.s or not all(value > 0 for value in self.s):
             raise InputError(f"s must be one or more positive numbers; got {self.s!r}")
 

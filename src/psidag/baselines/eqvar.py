@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.baselines.baseline import Baseline, Floats, equal_noise_only, within
-from psidag.framework import Progress, Task
+from psidag.baselines.baseline import Baseline, Floats, within
+from psidag.framework import Progress, Task, equal_noise_only
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order
 from psidag.parallel import tiles

@@ -15,12 +15,11 @@ from psidag.baselines.baseline import (
     Regression,
     check_positive,
     cut,
-    equal_noise_only,
     iterations_at_once,
     regression,
 )
 from psidag.baselines.owlqn import Descent, Smooth, advance, start
-from psidag.framework import Progress, Task
+from psidag.framework import Progress, Task, equal_noise_only
 from psidag.solution import Candidate, Status
 
 #: Most iterations of one inner minimisation, as in SciPy's L-BFGS-B.

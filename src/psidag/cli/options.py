@@ -12,9 +12,7 @@ from psidag.errors import InputError, listing
 
 TableFile = Annotated[
     str,
-    typer.Argument(
-        metavar="TABLE", help="CSV, TSV, Parquet, Arrow, .npy or .npz, also .csv.gz; - for standard input."
-    ),
+    typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, Arrow, .npy or .npz, also .csv.gz; - for standard input."),
 ]
 Columns = Annotated[
     list[str] | None,

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.errors import listing
 
+Floats = NDArray[np.float64]
+
 #: A column whose variance given the others is below this share of its own is taken as a combination of them.
 _COLLINEAR = 1e-9
+#: Up to so many columns combinations are looked for: the factorisation takes a second there.
+_MOST_COLUMNS = 3000
 
 
-def constant_columns(moments: Moments) -> list[str]:
-    """Columns that do not vary."""
-    return [moments.names[j] for j in np.flatnonzero(moments.sd == 0)]
+def data_warnings(names: Sequence[str], count: float, sd: Floats, moments: Moments | None = None) -> list[str]:
+    """One sentence for each thing that makes the answer less trustworthy.
 
-
-def data_warnings(moments: Moments) -> list[str]:
-    """One sentence for each thing that makes the answer less trustworthy."""
+    Linear combinations are looked for where the moments are at hand and not too wide.
+    """
     found = []
-    constant = constant_columns(moments)
+    constant = constant_columns(names, sd)
     if constant:
         found.append(f"constant columns become isolated nodes: {listing(constant)}")
-    if moments.count <= moments.d:
+    if count <= len(names):
         found.append(
-            f"{moments.count:g} rows for {moments.d} columns: weak edges cannot be told from chance; "
-            "trust the strongest only"
+            f"{count:g} rows for {len(names)} columns: weak edges cannot be told from chance; trust the strongest only"
         )
-    else:
+    elif moments is not None and moments.d <= _MOST_COLUMNS:
         combined = collinear_columns(moments)
         if combined:
             found.append(
@@ -36,6 +40,11 @@ def data_warnings(moments: Moments) -> list[str]:
                 "which of them is the cause cannot be told from these data"
             )
     return found
+
+
+def constant_columns(names: Sequence[str], sd: Floats) -> list[str]:
+    """Columns that do not vary."""
+    return [name for name, spread in zip(names, sd, strict=True) if spread == 0]
 
 
 def collinear_columns(moments: Moments) -> list[str]:

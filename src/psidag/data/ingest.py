@@ -79,9 +79,7 @@ def as_rows(data: Any, names: Sequence[str] | None = None) -> tuple[Rows, tuple[
         if len(names) != X.shape[1]:
             raise InputError(f"{len(names)} names were given for {X.shape[1]} columns")
         found = tuple(map(str, names))
-    doubles = (
-        [name for name in dict.fromkeys(found) if found.count(name) > 1] if len(set(found)) < len(found) else []
-    )
+    doubles = [name for name in dict.fromkeys(found) if found.count(name) > 1] if len(set(found)) < len(found) else []
     if doubles:
         raise InputError(f"column names must be unique; repeated: {listing(doubles)}")
     return X, found

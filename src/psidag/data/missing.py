@@ -136,9 +136,7 @@ def _find_gaps(X: Rows, names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray
             infinite.note(~finite & ~missing, start)
     if infinite.times.any():
         culprits = _where(*infinite, names, len(X))
-        raise InputError(
-            f"Input X contains infinity: {culprits}. Replace these values, or leave rows or columns out"
-        )
+        raise InputError(f"Input X contains infinity: {culprits}. Replace these values, or leave rows or columns out")
     return nan.times, nan.first
 
 

@@ -35,6 +35,11 @@ class Source(Protocol):
         """Count, mean and scatter of all rows there are (for a stream: that have come)."""
         ...
 
+    @property
+    def has_moments(self) -> bool:
+        """Whether the moments are at hand without another look at the rows."""
+        ...
+
 
 class Table:
     """Rows in memory or memory-mapped, readable as often as one likes; never written to."""
@@ -52,6 +57,11 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether they have been computed."""
+        return self._moments is not None
 
     def moments(self, workers: Workers | None = None) -> Moments:
         """The moments of all rows, computed once."""
@@ -91,6 +101,11 @@ class Stream:
         self._waiting = [rows[n:]] if len(rows) > n else []
         return rows[:n]
 
+    @property
+    def has_moments(self) -> bool:
+        """They are kept as rows come."""
+        return True
+
     def drain(self, deadline: float | None = None) -> None:
         """Take in all there is, until ``time.perf_counter()`` reaches the deadline; only moments are kept."""
         while len(self.take(_SUM_AT_ONCE, partial=True)):
@@ -129,6 +144,11 @@ class Summary:
     def d(self) -> int:
         """Number of columns."""
         return self._moments.d
+
+    @property
+    def has_moments(self) -> bool:
+        """They are all there is."""
+        return True
 
     def moments(self, workers: Workers | None = None) -> Moments:
         """The given moments."""

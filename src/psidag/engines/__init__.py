@@ -1,1 +1,1 @@
-"""An engine is a named choice of moves: ``Stochastic`` is the paper's."""
+"""An engine is a named choice of moves: ``Stochastic`` is the paper's, ``Sparse`` the fast one."""

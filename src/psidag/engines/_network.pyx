@@ -161,6 +161,32 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
             return 1
 
 
+cdef inline bint pays(const real* row, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
+    """Whether i is worth its penalty as one more parent of j; `row` is row i of S."""
+    cdef double c, delta, least = least_gain(&s.score, s.sigma2[j], fit.v)
+    if fit.k >= s.max_parents:
+        return False
+    c = residual_covariance(row, j, fit)
+    if c * c <= least * s.floor[i]:
+        return False
+    delta = conditional_variance(row, i, fit, s.scratch)
+    return delta > rounding(row) * row[i] and c * c > least * delta
+
+
+cdef inline double least_change(State* s, int32_t i, Regression* tail, int32_t j, Regression* head) noexcept nogil:
+    """About the least by which turning i -> j round changes a score of known noise variances.
+
+    Exact where the edge is covered: with x = b^2 v_i the variances become v_i v_j / (v_j + x) and v_j + x. Under the
+    other score such a turn changes nothing.
+    """
+    cdef double b, x
+    if not (s.sigma2[i] > 0 and s.sigma2[j] > 0):
+        return 0
+    b = head.b[find(head, i)]
+    x = b * b * tail.v
+    return s.score.n * (x / s.sigma2[j] - tail.v * x / (head.v + x) / s.sigma2[i])
+
+
 cdef inline int note(Bag* trial, int32_t z, Regression* fit) noexcept nogil:
     """Remember new parents of z: z, their number, they."""
     cdef Py_ssize_t a
@@ -259,7 +285,7 @@ cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t*
     cdef Py_ssize_t p = s.place[v], t, a, d = s.d, lowest = p, end = 0
     cdef int code = 1
     cdef int32_t z
-    cdef double change = 0, now, before, c, delta, level
+    cdef double change = 0, now, before
     cdef Regression* me = &s.me
     cdef Regression* fit
     cdef const real* row = S + v * d
@@ -293,6 +319,8 @@ cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t*
                 lowest = s.place[fit.parents[a]]
         a = find(me, z)
         if a >= 0:
+            if change + least_change(s, z, fit, v, me) > s.patience:
+                break
             drop(me, a, s.scratch)
             code = reselect(S, s, v, me, fit.parents, fit.k)
             if code <= 0:
@@ -300,20 +328,16 @@ cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t*
             now = node_cost(s, v, me)
             change += now - before
             before = now
-        c = residual_covariance(row, z, fit)
-        level = least_gain(&s.score, s.sigma2[z], fit.v)
-        if c * c > level * s.floor[v] and may_point(s, v, z):
-            delta = conditional_variance(row, v, fit, s.scratch)
-            if delta > rounding(S) * row[v] and c * c > level * delta and fit.k < s.max_parents:
-                if copy(&s.other, fit) < 0:
-                    return -1
-                add(row, v, z, &s.other, s.scratch)
-                code = reselect(S, s, z, &s.other, s.candidates.items, s.candidates.size)
-                if code <= 0:
-                    break
-                change += node_cost(s, z, &s.other) - node_cost(s, z, fit)
-                if note(&s.trial, z, &s.other) < 0:
-                    return -1
+        if may_point(s, v, z) and pays(row, s, v, z, fit):
+            if copy(&s.other, fit) < 0:
+                return -1
+            add(row, v, z, &s.other, s.scratch)
+            code = reselect(S, s, z, &s.other, s.candidates.items, s.candidates.size)
+            if code <= 0:
+                break
+            change += node_cost(s, z, &s.other) - node_cost(s, z, fit)
+            if note(&s.trial, z, &s.other) < 0:
+                return -1
         if change < best[0]:
             best[0] = change
             target[0] = t
@@ -336,7 +360,7 @@ cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t
     cdef Py_ssize_t p = s.place[v], t, a, d = s.d, highest = p, end = 0
     cdef int code = 1
     cdef int32_t z
-    cdef double change = 0, now, before, c, delta, after
+    cdef double change = 0, now, before, after
     cdef Regression* me = &s.me
     cdef Regression* fit
     cdef const real* row
@@ -366,6 +390,8 @@ cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t
             if s.place[s.children[z].items[a]] > highest:
                 highest = s.place[s.children[z].items[a]]
         if find(fit, v) >= 0:
+            if change + least_change(s, v, me, z, fit) > s.patience:
+                break
             if stays_without(S, s, z, v, me, &after):
                 change += cost(&s.score, s.sigma2[z], after, fit.k - 1) - node_cost(s, z, fit)
                 if push(&s.trial, z) < 0 or push(&s.trial, <int32_t> (fit.k - 1)) < 0:
@@ -384,22 +410,20 @@ cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t
                 if note(&s.trial, z, &s.other) < 0:
                     return -1
         row = S + z * d
-        c = residual_covariance(row, v, me)
-        if c * c > least_gain(&s.score, s.sigma2[v], me.v) * s.floor[z] and may_point(s, z, v):
-            delta = conditional_variance(row, z, me, s.scratch)
-            if (delta > rounding(S) * row[z] and c * c > least_gain(&s.score, s.sigma2[v], me.v) * delta
-                    and me.k < s.max_parents and reserve(me, me.k + 1) == 0):
-                add(row, z, v, me, s.scratch)
-                s.candidates.size = 0
-                for a in range(fit.k):
-                    if fit.parents[a] != v and push(&s.candidates, fit.parents[a]) < 0:
-                        return -1
-                code = reselect(S, s, v, me, s.candidates.items, s.candidates.size)
-                if code <= 0:
-                    break
-                now = node_cost(s, v, me)
-                change += now - before
-                before = now
+        if may_point(s, z, v) and pays(row, s, z, v, me):
+            if reserve(me, me.k + 1) < 0:
+                return -1
+            add(row, z, v, me, s.scratch)
+            s.candidates.size = 0
+            for a in range(fit.k):
+                if fit.parents[a] != v and push(&s.candidates, fit.parents[a]) < 0:
+                    return -1
+            code = reselect(S, s, v, me, s.candidates.items, s.candidates.size)
+            if code <= 0:
+                break
+            now = node_cost(s, v, me)
+            change += now - before
+            before = now
         if change < best[0]:
             best[0] = change
             target[0] = t
@@ -434,15 +458,22 @@ cdef int commit(const real* S, State* s, int32_t v, Py_ssize_t target) noexcept 
 
 
 cdef void requeue(State* s) noexcept nogil:
+    """Queue the nodes that were touched and their neighbours.
+
+    Neighbours across an edge into a hub are left out: one edge of many hardly moves the other end.
+    """
     cdef Py_ssize_t a, h
-    cdef int32_t z
+    cdef int32_t z, child
     for a in range(s.touched.size):
         z = s.touched.items[a]
         enqueue(s, z)
-        for h in range(s.fits[z].k):
-            enqueue(s, s.fits[z].parents[h])
+        if s.fits[z].k <= 2 * s.max_additions:
+            for h in range(s.fits[z].k):
+                enqueue(s, s.fits[z].parents[h])
         for h in range(s.children[z].size):
-            enqueue(s, s.children[z].items[h])
+            child = s.children[z].items[h]
+            if s.fits[child].k <= 2 * s.max_additions:
+                enqueue(s, child)
 
 
 cdef int sweep(const real* S, State* s, int32_t v) noexcept nogil:
@@ -580,6 +611,12 @@ cdef class Network:
         """Look for additions to all nodes next time, or to none but those whose parents change from now on."""
         memset(self.s.stale, 1 if value else 0, self.s.d)
 
+    def queue_all(self):
+        """Queue every node, in the order."""
+        cdef Py_ssize_t t
+        for t in range(self.s.d):
+            enqueue(&self.s, self.s.order[t])
+
     def read_order(self, int32_t[::1] order):
         """Fill the order."""
         cdef Py_ssize_t t
@@ -628,24 +665,23 @@ cdef int descendants(State* s, int32_t j, uint8_t* below, Bag* found) noexcept n
 
 def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start,
               int32_t[::1] found, int32_t[::1] counts, double[::1] gains):
-    """For stale nodes of first … last - 1 find new parents that are no descendants, wherever they stand.
+    """For stale nodes of first … last - 1 find new parents that pay and are no descendants, wherever they stand.
 
-    Greedily, the best one first, at most ``start[j + 1] - start[j]`` of them for node j: they are written from
-    ``found[start[j]]`` on, their number to counts[j] and what they gain to gains[j]. The network is only read.
+    The best ``start[j + 1] - start[j]`` of them for node j, by what each alone would gain, are written from
+    ``found[start[j]]`` on with their gains; counts[j] is their number. The network is only read.
     """
     cdef State* s = &net.s
-    cdef Py_ssize_t d = s.d, a, k
+    cdef Py_ssize_t d = s.d, a, room
     cdef const real* base = &S[0, 0]
     cdef const real* row
-    cdef Regression fit
+    cdef Regression* fit
     cdef Bag family
-    cdef int32_t i, j, best
-    cdef double least, delta, tiny = rounding(base)
+    cdef int32_t i, j
+    cdef double least, gain, delta, tiny = rounding(base)
     cdef double* r = <double*> calloc(3 * d, sizeof(double))
     cdef double* u = r + d
     cdef uint8_t* below = <uint8_t*> calloc(d, 1)
     cdef int code = 0
-    memset(&fit, 0, sizeof(Regression))
     memset(&family, 0, sizeof(Bag))
     if r == NULL or below == NULL:
         code = -1
@@ -653,46 +689,52 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
         for j in range(first, last):
             if code < 0:
                 break
+            fit = s.fits + j
             counts[j] = 0
-            gains[j] = 0
-            if not s.stale[j]:
+            if not s.stale[j] or fit.k >= s.max_parents or fit.v <= tiny * fit.variance:
                 continue
-            if copy(&fit, s.fits + j) < 0 or descendants(s, j, below, &family) < 0:
-                code = -1
-                break
-            while counts[j] < start[j + 1] - start[j] and fit.k < s.max_parents and fit.v > tiny * fit.variance:
-                row = base + j * d
-                for i in range(d):
-                    r[i] = row[i]
-                for a in range(fit.k):
-                    u[a] = -fit.b[a]
-                combine(base, d, &fit, u, fit.k, r)
-                best = -1
-                least = least_gain(&s.score, s.sigma2[j], fit.v)
-                for i in range(d):
-                    if r[i] * r[i] <= least * s.floor[i] or below[i]:
-                        continue
-                    if s.tier[j] >= 0 and s.tier[i] > s.tier[j]:
-                        continue
-                    row = base + i * d
-                    delta = conditional_variance(row, i, &fit, u)
-                    if (delta > tiny * row[i] and r[i] * r[i] > least * delta and find(&fit, i) < 0
-                            and may_point(s, i, j)):
-                        least = r[i] * r[i] / delta
-                        best = i
-                if best < 0:
-                    break
-                if reserve(&fit, fit.k + 1) < 0:
-                    code = -1
-                    break
-                if not add(base + best * d, best, j, &fit, u):
-                    break
-                found[start[j] + counts[j]] = best
-                counts[j] += 1
-            gains[j] = node_cost(s, j, s.fits + j) - node_cost(s, j, &fit)
+            code = descendants(s, j, below, &family)
+            row = base + j * d
+            for i in range(d):
+                r[i] = row[i]
+            for a in range(fit.k):
+                u[a] = -fit.b[a]
+            combine(base, d, fit, u, fit.k, r)
+            for a in range(fit.k):
+                below[fit.parents[a]] = 1
+            room = start[j + 1] - start[j]
+            least = least_gain(&s.score, s.sigma2[j], fit.v)
+            for i in range(d):
+                if r[i] * r[i] <= least * s.floor[i] or below[i]:
+                    continue
+                row = base + i * d
+                delta = conditional_variance(row, i, fit, u)
+                if not (delta > tiny * row[i] and r[i] * r[i] > least * delta and may_point(s, i, j)):
+                    continue
+                if s.tier[j] >= 0 and s.tier[i] > s.tier[j]:
+                    continue
+                # Into its place among the best so far; the last of a full list falls out.
+                gain = r[i] * r[i] / delta
+                a = start[j] + counts[j]
+                if counts[j] < room:
+                    counts[j] += 1
+                else:
+                    a -= 1
+                while a > start[j] and gains[a - 1] < gain:
+                    gains[a] = gains[a - 1]
+                    found[a] = found[a - 1]
+                    a -= 1
+                gains[a] = gain
+                found[a] = i
+                if counts[j] == room:
+                    least = gains[start[j] + room - 1]
+            for a in range(counts[j]):
+                gain = gains[start[j] + a]
+                gains[start[j] + a] = node_cost(s, j, fit) - cost(&s.score, s.sigma2[j], fit.v - gain, fit.k + 1)
+            for a in range(fit.k):
+                below[fit.parents[a]] = 0
             for a in range(family.size):
                 below[family.items[a]] = 0
-    release(&fit)
     free(r)
     free(below)
     free(family.items)
@@ -770,7 +812,7 @@ def apply_additions(const real[:, ::1] S, Network net, const int32_t[::1] nodes,
                 code = make_way(s, i, j)
                 if code < 0:
                     break
-                if code > 0:
+                if code > 0 and pays(base + i * s.d, s, i, j, me):
                     add(base + i * s.d, i, j, me, s.scratch)
             if code < 0 or reselect(base, s, j, me, NULL, 0) < 0:
                 code = -1

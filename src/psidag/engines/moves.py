@@ -92,7 +92,7 @@ def add_edges(data: Correlations, net: Network, workers: Workers) -> int:
     d = data.d
     room = 1 + read(net, d).parents // _SHARE
     start = np.concatenate([[0], np.cumsum(room)])
-    found, counts, gains = np.empty(start[-1], np.int32), np.zeros(d, np.int32), np.zeros(d)
+    found, counts, gains = np.empty(start[-1], np.int32), np.zeros(d, np.int32), np.zeros(start[-1])
 
     def work(part: slice) -> None:
         additions(data.matrix, net, part.start, part.stop, start, found, counts, gains)
@@ -100,26 +100,29 @@ def add_edges(data: Correlations, net: Network, workers: Workers) -> int:
     workers.map(work, tiles(d, _NODES))
     net.set_stale(False)
     nodes = np.flatnonzero(counts)
-    best_first = nodes[np.argsort(-gains[nodes], kind="stable")].astype(np.int32)
+    best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")].astype(np.int32)
     gained: int = apply_additions(data.matrix, net, best_first, start, found, counts)
     return gained
 
 
-def select_afresh(
-    data: Correlations, net: Network, score: Score, constraints: BoundConstraints, workers: Workers
+def select_hubs_afresh(
+    data: Correlations, net: Network, score: Score, constraints: BoundConstraints, workers: Workers, least: int
 ) -> int:
-    """Choose the parents of every node anew within the order and keep the better choice; how many it was.
+    """Choose the parents of hubs anew within the order and keep the better choice; returns how often it was.
 
-    Parents that came one by one on the way can be a bad set, above all those of hubs.
+    A hub is a node of more than ``least`` parents: those that came in one by one can be a bad set.
     """
     old = read(net, data.d)
     noise = _noise(data, score, old.residual_variance)
+    hubs = _hubs(old, score, noise, least)
+    if not len(hubs):
+        return 0
     new = select_within(
         data.matrix, score.n, old.order, workers, penalty=score.penalty, sigma2=noise, constraints=constraints,
-        max_parents=score.max_parents,
+        max_parents=score.max_parents, nodes=hubs,
     )  # fmt: skip
     fresh = Fits(old.order, new.weights, new.residual_variance)
-    better = np.flatnonzero(_costs(fresh, score, noise) < _costs(old, score, noise) - 1e-6)
+    better = hubs[(_costs(fresh, score, noise) - _costs(old, score, noise))[hubs] < -1e-6]
     give(data, net, fresh.weights, better)
     return len(better)
 
@@ -127,40 +130,40 @@ def select_afresh(
 def exchange_hubs(
     data: Correlations, net: Network, score: Score, constraints: BoundConstraints, workers: Workers, least: int
 ) -> int:
-    """Turn round edges between hubs that have too many parents for a step-by-step exchange; how many it was.
+    """Turn round edges between hubs, which share too many parents to be turned step by step; how many it was.
 
-    Only under the equal score, which shows where to look: both ends have a residual variance above the common
-    one by more than chance (four standard errors). For such an edge i → j, with more than ``least`` parents at
-    both ends, j is put before i and both are selected afresh.
+    For an edge i → j between two hubs, j is put before i and the parents of both are selected afresh
+    among those that the two have now.
     """
-    if score.noise == "unequal":
-        return 0
     done = 0
     tried: set[tuple[int, int]] = set()
     while True:
         old = read(net, data.d)
         noise = _noise(data, score, old.residual_variance)
-        excess = old.residual_variance / noise - 1
-        suspect = (old.parents > least) & (excess > 4 * np.sqrt(2 / score.n))
-        i, j = old.weights.nonzero()
-        pairs = [e for e in zip(i[suspect[i] & suspect[j]], j[suspect[i] & suspect[j]], strict=True) if e not in tried]
+        hubs = _hubs(old, score, noise, least)
+        pairs = [edge for edge in _edges_among(old.weights, hubs) if edge not in tried]
         if not pairs:
             return done
-        tail, head = max(pairs, key=lambda edge: excess[edge[0]] + excess[edge[1]])
+        tail, head = max(pairs, key=lambda edge: float(old.residual_variance[list(edge)] @ (1 / noise[list(edge)])))
         tried.add((tail, head))
         place = positions(old.order)
         moved = np.insert(np.delete(old.order, place[head]), place[tail], head)
         if not constraints.respects(moved):
             continue
-        between = old.order[place[tail] : place[head] + 1]
-        nodes = np.append(head, between[suspect[between] & (between != head)])
+        columns = sp.csc_array(old.weights)[:, [tail, head]]
+        few = np.union1d(columns.indices, [tail, head])
+        few = few[np.argsort(positions(moved)[few])]
+        pair = np.array([int(np.flatnonzero(few == node)[0]) for node in (head, tail)])
         new = select_within(
-            data.matrix, score.n, moved, workers, penalty=score.penalty, sigma2=noise, constraints=constraints,
-            max_parents=score.max_parents, nodes=nodes,
+            data.matrix[np.ix_(few, few)], score.n, np.arange(len(few)), workers, penalty=score.penalty,
+            sigma2=noise[few], constraints=constraints.among(few), max_parents=score.max_parents, nodes=pair,
         )  # fmt: skip
-        fresh = Fits(moved, new.weights, new.residual_variance)
-        if np.sum((_costs(fresh, score, noise) - _costs(old, score, noise))[nodes]) < -1e-6:
-            give(data, net, fresh.weights, nodes)
+        fresh = Fits(np.arange(len(few)), new.weights, new.residual_variance)
+        change = _costs(fresh, score, noise[few])[pair] - _costs(old, score, noise)[[head, tail]]
+        if change.sum() < -1e-6:
+            whole = new.weights.tocoo()
+            W = sp.csr_array((whole.data, (few[whole.row], few[whole.col])), shape=old.weights.shape)
+            give(data, net, W, np.array([head, tail]))
             done += 1
 
 
@@ -179,6 +182,23 @@ def read(net: Network, d: int) -> Fits:
     net.read_order(order)
     targets = np.repeat(np.arange(d, dtype=np.int32), np.diff(ends, prepend=0))
     return Fits(order.astype(np.intp), sp.csr_array((weights, (parents, targets)), shape=(d, d)), variance)
+
+
+def _hubs(fits: Fits, score: Score, noise: Floats, least: int) -> NDArray[np.intp]:
+    """Nodes of more than ``least`` parents that may have a bad set of them.
+
+    Under the equal score those whose residual variance is above the common one by more than chance (three
+    standard errors); under the unequal score nothing tells them apart.
+    """
+    hub = fits.parents > least
+    if score.noise == "equal":
+        hub &= fits.residual_variance > noise * (1 + 3 * np.sqrt(2 / score.n))
+    return np.flatnonzero(hub)
+
+
+def _edges_among(weights: sp.csr_array, nodes: NDArray[np.intp]) -> list[tuple[int, int]]:
+    inside = weights[nodes][:, nodes].tocoo()
+    return [(int(nodes[i]), int(nodes[j])) for i, j in zip(inside.row, inside.col, strict=True)]
 
 
 def _noise(data: Correlations, score: Score, v: Floats) -> Floats:

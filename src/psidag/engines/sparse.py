@@ -21,12 +21,12 @@ from psidag.engines.moves import (
     grown_order,
     read,
     required_network,
-    select_afresh,
+    select_hubs_afresh,
     set_score,
 )
 from psidag.errors import InputError
 from psidag.framework import Progress, Task
-from psidag.graph.order import order_change
+from psidag.graph.order import by_row, order_change
 from psidag.parallel import tiles
 from psidag.solution import Candidate, Fitted, Status
 from psidag.stages.within_order import evidence_penalty, most_parents, select_within
@@ -102,7 +102,7 @@ class Sparse:
 
     penalty: float | None = None
     quiet_rounds: int = 6
-    reach: float = 10.0
+    reach: float = 5.0
     max_additions: int = 8
     max_parents: int | None = None
     max_rounds: int = 200
@@ -138,9 +138,10 @@ class Sparse:
         if last and not state.confirmed:
             # Nodes that were descendants when a node was last looked at may no longer be.
             state.net.set_stale(True)
-            score = self._score(task, state)
-            select_afresh(state.data, state.net, score, task.constraints, task.workers)
-            exchange_hubs(state.data, state.net, score, task.constraints, task.workers, self.max_additions)
+            state.net.queue_all()
+            given = state.data, state.net, self._score(task, state), task.constraints, task.workers
+            if not select_hubs_afresh(*given, self.max_additions):
+                exchange_hubs(*given, self.max_additions)
             return self._count(state._replace(confirmed=True))
         return self._close(task, state, state.net, last)
 
@@ -155,25 +156,38 @@ class Sparse:
     def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
         """The weights solved once more, in double precision, and given in the units of the data."""
         data, columns = state.data, sp.csc_array(best.weights)
-        variance = np.ones(data.d)
+        variance, errors = np.ones(data.d), np.full(columns.nnz, np.nan)
 
         def solve(part: slice) -> None:
             for j in range(part.start, part.stop):
                 inside = slice(columns.indptr[j], columns.indptr[j + 1])
                 parents = columns.indices[inside]
+                if not len(parents):
+                    continue
                 block = data.block(np.append(parents, j))
                 S, s = block[:-1, :-1], block[:-1, -1]
                 # Required parents may be collinear: the shortest solution shares the weight among them.
-                w = scipy.linalg.lstsq(S, s, cond=1e-10, check_finite=False)[0] if len(s) else s
+                inverse = scipy.linalg.pinvh(S, rtol=1e-10, check_finite=False)
+                w = inverse @ s
                 columns.data[inside] = w
                 variance[j] = max(1.0 - float(w @ s), 1e-12)
+                freedom = data.count - len(parents) - 1
+                if freedom > 0:
+                    errors[inside] = np.sqrt(np.diag(inverse) * variance[j] / freedom)
 
         task.workers.map(solve, tiles(data.d, 64))
         sd = np.where(data.sd > 0, data.sd, 1.0)
-        weights = sp.csr_array(columns)
-        weights.data *= sd[weights.indices] / np.repeat(sd, np.diff(weights.indptr))
-        rule = f"by evidence in the search, penalty {state.penalty:.2f}"
-        fitted = Fitted(data.count, data.mean, variance * data.variance, rule)
+        weights, by_source = sp.csr_array(columns), by_row(columns)
+        units = sd[weights.indices] / np.repeat(sd, np.diff(weights.indptr))
+        weights.data *= units
+        fitted = Fitted(
+            data.count,
+            data.mean,
+            data.variance,
+            variance * data.variance,
+            errors[by_source] * units,
+            f"by evidence in the search, penalty {state.penalty:.2f}",
+        )
         return Candidate(best.order, weights, best.loss, fitted)
 
     def _begin(self, task: Task, state: State) -> State:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from psidag.data.rows import RowFeed, feed, typical_scale
 from psidag.data.sources import needs_rows
 from psidag.errors import InputError
-from psidag.framework import Progress, Task
+from psidag.framework import Progress, Task, equal_noise_only
 from psidag.graph.order import Order, check_order, order_change
 from psidag.solution import Candidate, Status
 from psidag.stages.descent import Batch, Descent, Mask, Matrix, start, step
@@ -123,6 +123,7 @@ class Stochastic:
 
     def init(self, task: Task) -> State:
         """Set rows aside, find the scales and the radius, and take the first gradient."""
+        equal_noise_only(task, self.name)
         d = task.d
         size = self.batch_size or (64 if d < 2000 else 256)
         rows = feed(needs_rows(task.source, self.name), size, self.holdout, task.rng, task.workers)
@@ -192,9 +193,7 @@ class Stochastic:
         """The end of a round: the average of A2 is its DAG and the start of the next A1."""
         candidate = self.conclude(task, state)
         changed = math.nan if state.last_order is None else order_change(state.last_order, candidate.order)
-        progress = Progress(
-            state.steps, state.feed.samples, candidate, state.loss_projected, changed, finished=ended
-        )
+        progress = Progress(state.steps, state.feed.samples, candidate, state.loss_projected, changed, finished=ended)
         if ended is not None:
             return state, progress
         state = self._switch(task, state, None if self.order is None else state.order)

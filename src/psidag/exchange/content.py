@@ -39,8 +39,7 @@ class Content:
         """Each edge as a record: source, target, weight and its values."""
         columns = {key: _plain(values) for key, values in self.edge_values.items()}
         return [
-            {"source": source, "target": target, "weight": weight}
-            | {key: values[k] for key, values in columns.items()}
+            {"source": source, "target": target, "weight": weight} | {key: values[k] for key, values in columns.items()}
             for k, (source, target, weight) in enumerate(self.dag.edges())
         ]
 

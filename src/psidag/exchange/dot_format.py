@@ -44,9 +44,7 @@ def read(text: str, where: str) -> DAG:
         raise InputError(f"{where} is an undirected graph; a DAG has directions")
     opening = next((k for k, token in enumerate(tokens) if token == ("sign", "{")), None)
     if opening is None or not {"digraph", "dag"} & set(words):
-        raise InputError(
-            f"{where} is not a graph in DOT or DAGitty: `digraph {{ … }}` or `dag {{ … }}` is expected"
-        )
+        raise InputError(f"{where} is not a graph in DOT or DAGitty: `digraph {{ … }}` or `dag {{ … }}` is expected")
     reader = _Reader(tokens[opening + 1 :], where)
     reader.statements()
     return build(reader.names, reader.edges, where)
@@ -91,9 +89,7 @@ class _Reader:
         held = self._attributes() if self._peek() == ("sign", "[") else {}
         for left, right, arrow in zip(groups, groups[1:], arrows, strict=False):
             if arrow not in ("->", "<-"):
-                raise InputError(
-                    f"{self._where} has the edge {left[0]!r} {arrow} {right[0]!r}; a DAG has arrows only"
-                )
+                raise InputError(f"{self._where} has the edge {left[0]!r} {arrow} {right[0]!r}; a DAG has arrows only")
             sources, targets = (left, right) if arrow == "->" else (right, left)
             for i in sources:
                 for j in targets:

@@ -68,9 +68,7 @@ class Constraints:
         def lookup(vertex: Vertex, where: str) -> int:
             if isinstance(vertex, str):
                 if vertex not in index:
-                    raise InputError(
-                        f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}"
-                    )
+                    raise InputError(f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}")
                 return index[vertex]
             k = int(vertex)
             if not 0 <= k < len(names):
@@ -147,6 +145,18 @@ class BoundConstraints:
         """Forbidden edges as a sparse matrix of ones, without what tiers forbid."""
         return _pattern(self.forbidden, self.d)
 
+    def among(self, columns: NDArray[np.intp]) -> BoundConstraints:
+        """What is known about these columns alone, which are numbered anew in the sequence given."""
+        number = np.full(self.d, -1, dtype=np.intp)
+        number[columns] = np.arange(len(columns))
+
+        def inside(pairs: NDArray[np.intp]) -> NDArray[np.intp]:
+            renumbered = number[pairs].reshape(-1, 2)
+            return renumbered[np.all(renumbered >= 0, axis=1)]
+
+        names = tuple(self.names[k] for k in columns)
+        return BoundConstraints(names, inside(self.required), inside(self.forbidden), self.tier[columns])
+
     def allowed(self) -> NDArray[np.bool_]:
         """``allowed[i, j]``: may i → j be an edge, whatever the order. The diagonal is never allowed."""
         mask = ~np.eye(self.d, dtype=bool)
@@ -166,8 +176,7 @@ class BoundConstraints:
         place = positions(order)
         tiers = self.tier[order]
         return bool(
-            np.all(place[self.required[:, 0]] < place[self.required[:, 1]])
-            and np.all(np.diff(tiers[tiers >= 0]) >= 0)
+            np.all(place[self.required[:, 0]] < place[self.required[:, 1]]) and np.all(np.diff(tiers[tiers >= 0]) >= 0)
         )
 
     def nearest_order(self, order: Order) -> Order:

@@ -80,9 +80,7 @@ class DAG:
         unknown = [v for pair in ends for v in pair if isinstance(v, str) and v not in index]
         if unknown:
             raise InputError(f"the edges name {unknown[0]!r}, which is not among the {len(names)} names given")
-        rows, cols = (
-            [index[e[side]] if isinstance(e[side], str) else int(e[side]) for e in ends] for side in (0, 1)
-        )
+        rows, cols = ([index[e[side]] if isinstance(e[side], str) else int(e[side]) for e in ends] for side in (0, 1))
         values = [float(edge[2]) if len(edge) > 2 else 1.0 for edge in given]
         return cls.from_weights(sp.coo_array((values, (rows, cols)), shape=(len(names), len(names))), names=names)
 

@@ -97,6 +97,12 @@ def topological_order(graph: Any) -> Order:
     return np.concatenate([np.empty(0, dtype=np.intp), *topological_levels(graph)])
 
 
+def by_row(columns: sp.csc_array) -> NDArray[np.intp]:
+    """Where each entry of ``csr_array(columns)`` stands in ``columns.data``."""
+    place = sp.csc_array((np.arange(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
+    return sp.csr_array(place).data.astype(np.intp)
+
+
 def find_cycle(edges: sp.csr_array, among: NDArray[np.intp]) -> list[int]:
     """One cycle among vertices that each have a parent among them (what Kahn's algorithm leaves over)."""
     inside = np.zeros(edges.shape[0], dtype=bool)

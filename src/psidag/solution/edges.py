@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
+from psidag.data.moments import Moments
 from psidag.graph.dag import DAG
+from psidag.graph.order import by_row
 
 Floats = NDArray[np.float64]
 
-#: A parent whose share of variance given other parents is below the square of this has no standard error.
-_COLLINEAR = 1e-6
+#: Parents of which one has less than this left, in standard deviations, given the others are collinear.
+_COLLINEAR = 1e-5
 
 
 class Edge(NamedTuple):
@@ -50,9 +52,7 @@ class EdgeTable(Sequence[Edge]):
     def __init__(self, dag: DAG, standard_error: Floats | None, variance: Floats) -> None:
         matrix = dag.weights.tocoo()
         sd = np.sqrt(variance)
-        scale = np.divide(
-            sd[matrix.row], sd[matrix.col], out=np.full(dag.n_edges, np.nan), where=sd[matrix.col] > 0
-        )
+        scale = np.divide(sd[matrix.row], sd[matrix.col], out=np.full(dag.n_edges, np.nan), where=sd[matrix.col] > 0)
         standardised = matrix.data * scale
         strength = np.nan_to_num(np.abs(standardised))
         ranked = np.lexsort((matrix.col, matrix.row, -strength))
@@ -109,12 +109,8 @@ class EdgeTable(Sequence[Edge]):
         return f"EdgeTable({len(self)} edges)"
 
 
-def standard_errors(
-    dag: DAG, residual_variance: Floats, count: float, covariance: Callable[[NDArray[np.intp]], Floats]
-) -> Floats:
+def standard_errors(moments: Moments, dag: DAG, residual_variance: Floats) -> Floats:
     """The standard error of each weight, in the order of ``dag.edges()``.
-
-    ``covariance(columns)`` gives the covariance of some columns, so that nobody needs that of all of them.
 
     For node j with parents P: (σ_j² / (n − |P| − 1) · [S_PP⁻¹]_ii)^½, the usual one of least squares. Not a number
     where parents are collinear or not outnumbered by rows.
@@ -124,18 +120,16 @@ def standard_errors(
     for j in range(dag.d):
         part = slice(int(columns.indptr[j]), int(columns.indptr[j + 1]))
         parents = columns.indices[part]
-        freedom = count - len(parents) - 1
+        freedom = moments.count - len(parents) - 1
         if len(parents) == 0 or freedom <= 0:
             continue
-        S = covariance(parents)
+        S = moments.scatter[np.ix_(parents, parents)] / moments.count
         sd = np.sqrt(np.diag(S))
         if not sd.all():
             continue
-        factor, failed = lapack.dpotrf(S / np.outer(sd, sd), lower=1)
+        factor, failed = scipy.linalg.lapack.dpotrf(S / np.outer(sd, sd), lower=1)
         if failed or np.diag(factor).min() < _COLLINEAR:
             continue
-        inverse, _ = lapack.dpotri(factor, lower=1)
-        found[part] = np.sqrt(np.diag(inverse) * (residual_variance[j] / freedom)) / sd
-    # From the order of targets to that of sources, which is that of a CSR matrix.
-    by_target = sp.csc_array((np.arange(columns.nnz), columns.indices, columns.indptr), shape=columns.shape)
-    return found[sp.csr_array(by_target).data] if columns.nnz else found
+        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
+        found[part] = np.sqrt(np.diag(inverse) / sd**2 * (residual_variance[j] / freedom))
+    return found[by_row(columns)]

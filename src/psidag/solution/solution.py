@@ -17,10 +17,12 @@ from psidag.errors import InputError, listing
 from psidag.exchange.content import Content
 from psidag.graph.dag import DAG
 from psidag.graph.equivalence import cpdag
+from psidag.graph.metrics import squared_loss
 from psidag.graph.order import Order
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM
 from psidag.solution import effects, prediction, storage
+from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable
 from psidag.solution.residuals import ResidualChecks, check_residuals
 from psidag.solution.status import Candidate, Round, Status
@@ -99,6 +101,20 @@ class Solution:
         """The edges with weight, standard error given the order, and standardised weight; strongest first."""
         return EdgeTable(self.dag, self.standard_error, self.variance)
 
+    def diagnostics(self) -> Diagnostics:
+        """How far the directions rest on the units of the columns, and whether noise variances are equal."""
+        return diagnose(self.dag, self.variance, self.residual_variance, self.n_samples)
+
+    def score(self, data: Any) -> float:
+        """Mean negative loss of rows, −½ mean |x − intercept − Wᵀx|²; higher is better.
+
+        Parameters
+        ----------
+        data : DataFrame, Arrow table, array or path
+            Rows of the same columns, in the same order.
+        """
+        return -squared_loss(self.dag, self._rows(data).X, intercept=self.intercept)
+
     def cpdag(self) -> sp.csr_array:
         """Which edges the data alone can orient; see :func:`psidag.graph.equivalence.cpdag`."""
         return cpdag(self.dag)
@@ -143,9 +159,7 @@ class Solution:
             raise InputError(f"an intervention sets a variable to a finite number; see {listing(broken)}")
         return effects.intervene(self.model, given)
 
-    def predict(
-        self, data: Any, target: str, *, given: Literal["others", "parents"] = "others"
-    ) -> NDArray[np.float64]:
+    def predict(self, data: Any, target: str, *, given: Literal["others", "parents"] = "others") -> NDArray[np.float64]:
         """Predict one variable in new rows from the others.
 
         Parameters
@@ -176,12 +190,15 @@ class Solution:
         data : DataFrame, Arrow table, array or path
             Rows of the same columns, in the same order: the training rows, or better, new ones.
         """
-        source = as_source(data)
+        return check_residuals(self._rows(data).X, self.dag, self.intercept)
+
+    def _rows(self, data: Any) -> Table:
+        source = as_source(data, least_rows=1)
         if not isinstance(source, Table):
-            raise InputError("residual checks need the rows themselves, as a table or an array")
+            raise InputError("the rows themselves are needed, as a table or an array")
         if source.d != self.dag.d:
             raise InputError(f"the model has {self.dag.d} columns, these rows have {source.d}")
-        return check_residuals(source.X, self.dag, self.intercept)
+        return source
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file (customarily ``.psidag``), from which :meth:`load` restores it."""

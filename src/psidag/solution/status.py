@@ -42,9 +42,11 @@ class Round(NamedTuple):
 class Fitted(NamedTuple):
     """What an engine that chooses the edges itself knows of its DAG and of the rows behind it."""
 
-    count: float
+    n_samples: float
     mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
     residual_variance: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
     selection: str
 
 

@@ -125,9 +125,7 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         trace=tuple(Round(*(_or_nan(value) for value in row)) for row in head["trace"]),
         engine=str(head["engine"]),
         selection=str(head["selection"]),
-        candidate=Candidate(
-            arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])
-        ),
+        candidate=Candidate(arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])),
         standard_error=error,
     )
 
