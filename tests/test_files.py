@@ -35,7 +35,7 @@ def write(tmp_path, text, name="t.csv"):
         ("t.csv", "a,b,c\n1.5, 2 ,-3\n\n4,5.25,6\n\n"),
         ("t.csv", ",a,b,c\n0,1.5,2,-3\n1,4,5.25,6\n"),
         ("t.csv", '"a","b","c"\n"first",1.5,2,-3\n"second",4,5.25,6\n'),
-        ("t.csv.gz", gzip.compress(b"a,b,c\n1.5,2,-3\n4,5.25,6\n")),
+        ("t.csv.gz", gzip.compress(b"a,b,c\n1.5,2,-3\n4,5.25,6\n", mtime=0)),
     ],
 )
 def test_text_in_its_many_forms(tmp_path, name, text):
@@ -75,9 +75,7 @@ def test_binary_formats(tmp_path, kind):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     if kind == "parquet":
         pytest.importorskip("pyarrow")
-        frame.assign(flag=[True, None], when=pd.to_datetime(["2020-01-01", "2020-01-02"]), n=[1, 2]).to_parquet(
-            path
-        )
+        frame.assign(flag=[True, None], when=pd.to_datetime(["2020-01-01", "2020-01-02"]), n=[1, 2]).to_parquet(path)
     elif kind == "arrow":
         pytest.importorskip("pyarrow")
         frame.to_feather(path)
@@ -142,7 +140,7 @@ def test_choice_of_columns_and_rows(tmp_path):
         ("t.parquet", b"PAR1garbage", "not a readable .parquet|needs pyarrow"),
         ("t.arrow", b"ARROW1garbage", "not a readable .arrow|needs pyarrow"),
         ("t.csv.gz", b"not gzip", "cannot read"),
-        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 1000)[:50], "cannot read"),
+        ("t.csv.gz", gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:50], "cannot read"),
     ],
 )
 def test_bad_files_are_named(tmp_path, name, content, message):

@@ -122,7 +122,7 @@ METHODS = {
     "stochastic": Stochastic(tau1=20, tau2=20, max_rounds=3),
     "eqvar": EqVar(),
     "sort by variance": SortRegress(),
-    "notears": Notears(),
+    "notears": Notears(max_rounds=3),
     "golem": Golem(max_iter=300, checkpoint=100),
     "dagma": Dagma(stages=2, warm_iter=100, max_iter=200, checkpoint=50),
 }

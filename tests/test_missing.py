@@ -75,6 +75,17 @@ def test_pairwise_is_always_a_covariance(seed, n, share, far):
     assert 2 - 1e-9 <= moments.count <= n + 1e-9
 
 
+def test_pairwise_learns_nearly_what_whole_data_would():
+    whole = simulate("ER2", d=10, n=4000, seed=1)
+    X = whole.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    learned = learn_dag(X, missing="pairwise", random_state=0)
+    assert whole.compare(learned.dag)["shd"] <= 3
+    assert learned.n_samples == pytest.approx(0.81 * 4000, rel=0.02)
+    with pytest.raises(InputError, match="samples rows"):
+        learn_dag(X, "stochastic", missing="pairwise")
+
+
 @pytest.mark.parametrize(
     ("missing", "message"),
     [

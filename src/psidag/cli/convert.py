@@ -33,9 +33,7 @@ def convert(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to", help=f"One of {', '.join(FORMATS)}; by default by the ending.", autocompletion=_formats
-        ),
+        typer.Option("--to", help=f"One of {', '.join(FORMATS)}; by default by the ending.", autocompletion=_formats),
     ] = None,
 ) -> None:
     """Convert a graph between JSON, edge CSV, matrix CSV, GraphML, GML, DOT, DAGitty and Cytoscape."""

@@ -33,9 +33,7 @@ def simulate(
     nodes: Annotated[int | None, typer.Option(help="Number of variables of a random graph.")] = None,
     rows: Annotated[int, typer.Option(help="Number of rows.")] = 1000,
     truth: Annotated[str | None, typer.Option(metavar="FILE", help="Where to write the true graph.")] = None,
-    test: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where to write as many rows for testing.")
-    ] = None,
+    test: Annotated[str | None, typer.Option(metavar="FILE", help="Where to write as many rows for testing.")] = None,
     noise: Annotated[
         str, typer.Option(help="gaussian, exponential, gumbel, laplace, uniform, student_t or student_t:3.")
     ] = "gaussian",
