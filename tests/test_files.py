@@ -56,7 +56,7 @@ def test_columns_without_names(tmp_path):
 
 def test_missing_booleans_whole_numbers_and_text(tmp_path):
     table = read_table(write(tmp_path, "a,flag,count,city,gap\n1.5,True,3,Rome,NA\n,false,,Oslo,\n?,,7,1_2,n/a\n"))
-    assert list(table.kinds.values()) == ["number", "boolean", "integer", "text", "integer"]
+    assert list(table.kinds.values()) == ["number", "boolean", "integer", "text", "number"]
     assert table.text == {"city": "line 2: 'Rome'"}
     np.testing.assert_array_equal(table.X[:, 0], [1.5, np.nan, np.nan])
     np.testing.assert_array_equal(table.X[:, 1], [1, 0, np.nan])
