@@ -15,13 +15,13 @@ from psidag.baselines.acyclicity import exponential_minus_identity, inverse, tra
 from psidag.baselines.adam import Adam
 from psidag.baselines.baseline import Regression
 from psidag.baselines.dagma import _gradient, _inverse_in_domain, log_determinant
-from psidag.baselines.eqvar import variance_order
 from psidag.baselines.notears import augmented_lagrangian
 from psidag.baselines.owlqn import advance, start
 from psidag.datasets import load_sachs
 from psidag.graph.constraints import unconstrained
 from psidag.graph.dag import DAG
 from psidag.simulate import simulate
+from psidag.stages.residual_order import residual_variance_order
 
 #: Cut short where that leaves the answer as it is.
 METHODS = {
@@ -167,7 +167,7 @@ def test_dagma_says_that_it_fails_on_sachs():
 
 def test_eqvar_pivots_on_the_smallest_conditional_variance():
     S = Moments.from_rows(simulate("ER4", n=1000, d=150, seed=6).X).covariance
-    order = variance_order(S, unconstrained([f"x{i}" for i in range(150)]))
+    order = residual_variance_order(S, unconstrained([f"x{i}" for i in range(150)]))
     for place in (0, 1, 70, 149):
         given, rest = order[:place], order[place:]
         explained = S[np.ix_(rest, given)] @ np.linalg.solve(S[np.ix_(given, given)], S[np.ix_(given, rest)])

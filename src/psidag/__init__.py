@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psidag import exchange
 from psidag.compare import compare
 from psidag.data.moments import Moments
+from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import DataWarning, InputError
@@ -33,6 +34,7 @@ __all__ = [
     "SGD",
     "Constraints",
     "DataWarning",
+    "Exact",
     "InputError",
     "Interrupted",
     "Moments",

@@ -30,7 +30,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     solver : str or options object, default="auto"
-        Which engine learns: ``"auto"``, ``"sparse"``, ``"stochastic"``, or an options object such as
+        Which engine learns: ``"auto"``, ``"sparse"``, ``"exact"``, ``"stochastic"``, or an options object such as
         ``Stochastic(batch_size=256)``.
     noise : {"equal", "unequal"}, default="equal"
         Whether all noise variances are taken to be equal.

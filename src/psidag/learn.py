@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.sources import Source, Stream
+from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import InputError, listing
@@ -27,7 +28,7 @@ from psidag.solution import Candidate, Solution, Status
 from psidag.stages.within_order import least_squares_within
 
 #: The engines that go by a name.
-ENGINES: dict[str, type[Engine]] = {"sparse": Sparse, "stochastic": Stochastic}
+ENGINES: dict[str, type[Engine]] = {"exact": Exact, "sparse": Sparse, "stochastic": Stochastic}
 
 _REASONS = {
     "sparse": "it is the fastest and most accurate for data that are all there",
@@ -66,8 +67,8 @@ def learn_dag(
     data : array, DataFrame, Arrow table, ``.npy`` path, iterator of batches, or Moments
         Rows are samples, columns are variables. See :func:`psidag.data.ingest.as_source`.
     solver : str or options object
-        ``"auto"``, ``"sparse"``, ``"stochastic"``, or an options object such as ``Stochastic(batch_size=256)``. Auto
-        is sparse for data that are all there and stochastic for a stream.
+        ``"auto"``, ``"sparse"``, ``"exact"``, ``"stochastic"``, or an options object such as
+        ``Stochastic(batch_size=256)``. Auto is sparse for data that are all there and stochastic for a stream.
     noise : {"equal", "unequal"}
         Whether the noise of all variables has the same variance.
     threshold : float, optional

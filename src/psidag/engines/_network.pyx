@@ -59,6 +59,7 @@ cdef struct State:
     Py_ssize_t max_additions    # a direction is left when one node would take more new parents
     double tolerance            # a move must lower the score by more than this; negative: may raise it so much
     # prior knowledge
+    bint constrained            # whether there are tiers or required edges
     int32_t* tier
     int32_t* required_start
     int32_t* required
@@ -103,6 +104,20 @@ cdef inline bint must_precede(State* s, int32_t i, int32_t j) noexcept nogil:
     if s.tier[i] >= 0 and s.tier[j] >= 0 and s.tier[i] < s.tier[j]:
         return True
     return listed(s.required_start, s.required, j, i)
+
+
+cdef Py_ssize_t farthest(State* s, int32_t v, Py_ssize_t step) noexcept nogil:
+    """The last place to the left (step -1) or right (step 1) that v may reach without passing whom it must not."""
+    cdef Py_ssize_t t = s.place[v]
+    if not s.constrained:
+        return 0 if step < 0 else s.d - 1
+    while 0 <= t + step < s.d:
+        if step < 0 and must_precede(s, s.order[t + step], v):
+            break
+        if step > 0 and must_precede(s, v, s.order[t + step]):
+            break
+        t += step
+    return t
 
 
 cdef inline void enqueue(State* s, int32_t v) noexcept nogil:
@@ -282,7 +297,7 @@ cdef inline bint stays_without(const real* S, State* s, int32_t z, int32_t v, Re
 
 cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
     """Walk v to the left past its ancestors; note in s.trial the parents that others get up to the best place."""
-    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, lowest = p, end = 0
+    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, lowest = p, end = 0, last = farthest(s, v, -1)
     cdef int code = 1
     cdef int32_t z
     cdef double change = 0, now, before
@@ -299,15 +314,13 @@ cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t*
         if s.place[me.parents[a]] < lowest:
             lowest = s.place[me.parents[a]]
     t = p - 1
-    while t >= lowest:
+    while t >= lowest and t >= last:
         if not s.mark[t]:
             t -= 1
             continue
         s.mark[t] = 0
         s.visits += 1
         z = s.order[t]
-        if must_precede(s, z, v):
-            break
         fit = s.fits + z
         s.candidates.size = 0
         for a in range(me.k):
@@ -357,7 +370,7 @@ cdef int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t*
 
 cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
     """Walk v to the right past its descendants; as before."""
-    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, highest = p, end = 0
+    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, highest = p, end = 0, last = farthest(s, v, 1)
     cdef int code = 1
     cdef int32_t z
     cdef double change = 0, now, before, after
@@ -375,15 +388,13 @@ cdef int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t
         if s.place[z] > highest:
             highest = s.place[z]
     t = p + 1
-    while t <= highest:
+    while t <= highest and t <= last:
         if not s.mark[t]:
             t += 1
             continue
         s.mark[t] = 0
         s.visits += 1
         z = s.order[t]
-        if must_precede(s, v, z):
-            break
         fit = s.fits + z
         for a in range(s.children[z].size):
             s.mark[s.place[s.children[z].items[a]]] = 1
@@ -545,10 +556,12 @@ cdef class Network:
             s.order[j] = order[j]
             s.place[order[j]] = <int32_t> j
             s.tier[j] = tier[j]
+            s.constrained = s.constrained or tier[j] >= 0
             clear(s.fits + j, variance[j])
         for j in range(d + 1):
             s.required_start[j] = required_start[j]
             s.forbidden_start[j] = forbidden_start[j]
+        s.constrained = s.constrained or required.shape[0] > 0
         for j in range(required.shape[0]):
             s.required[j] = required[j]
         for j in range(forbidden.shape[0]):
@@ -744,7 +757,7 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
 
 cdef int make_way(State* s, int32_t i, int32_t j) noexcept nogil:
     """Reorder so that i stands before j; 0 when i is a descendant of j or prior knowledge forbids it."""
-    cdef Py_ssize_t low = s.place[j], high = s.place[i], t, a, size
+    cdef Py_ssize_t low = s.place[j], high = s.place[i], t, a, h, size
     cdef int32_t z, first_tier = 2147483647
     cdef Regression* fit
     if high < low:
@@ -772,6 +785,10 @@ cdef int make_way(State* s, int32_t i, int32_t j) noexcept nogil:
                     t = 0
             elif s.tier[z] < first_tier:
                 first_tier = s.tier[z]
+        if s.mark[a]:
+            for h in range(s.required_start[z], s.required_start[z + 1]):
+                if s.place[s.required[h]] >= low and not s.mark[s.place[s.required[h]]]:
+                    t = 0
     if t:
         for a in range(low, high + 1):
             if not s.mark[a]:
@@ -887,14 +904,17 @@ cdef int reverse(const real* S, State* s, int32_t i, int32_t j) noexcept nogil:
 
 
 cdef int random_order(State* s, uint64_t* state) noexcept nogil:
-    """Another order of the same DAG: nodes in random sequence, each after its ancestors."""
+    """Another order of the same DAG: nodes in random sequence, each after its ancestors.
+
+    Under tiers or required edges the order stays as it is.
+    """
     cdef Py_ssize_t a, t, done = 0
     cdef int32_t v
     cdef Regression* fit
+    if s.constrained:
+        return 0
     s.chosen.size = 0
     for t in range(s.d):
-        if s.tier[t] >= 0:
-            return 0
         if push(&s.chosen, <int32_t> t) < 0:
             return -1
     shuffle(s.chosen.items, s.d, state)

@@ -114,7 +114,7 @@ def select_hubs_afresh(
     """
     old = read(net, data.d)
     noise = _noise(data, score, old.residual_variance)
-    hubs = _hubs(old, score, noise, least)
+    hubs = _suspects(old, score, noise, least)
     if not len(hubs):
         return 0
     new = select_within(
@@ -133,18 +133,20 @@ def exchange_hubs(
     """Turn round edges between hubs, which share too many parents to be turned step by step; how many it was.
 
     For an edge i → j between two hubs, j is put before i and the parents of both are selected afresh
-    among those that the two have now.
+    among those that the two have now. If j is a cause of i, then i has lost it, and is suspect.
     """
     done = 0
     tried: set[tuple[int, int]] = set()
     while True:
         old = read(net, data.d)
         noise = _noise(data, score, old.residual_variance)
-        hubs = _hubs(old, score, noise, least)
-        pairs = [edge for edge in _edges_among(old.weights, hubs) if edge not in tried]
+        tails = _suspects(old, score, noise, least)
+        heads = np.flatnonzero(old.parents > least)
+        pairs = [edge for edge in _edges_between(old.weights, tails, heads) if edge not in tried]
         if not pairs:
             return done
-        tail, head = max(pairs, key=lambda edge: float(old.residual_variance[list(edge)] @ (1 / noise[list(edge)])))
+        suspicion = old.residual_variance / np.where(noise > 0, noise, np.inf)
+        tail, head = max(pairs, key=lambda edge: suspicion[edge[0]] + suspicion[edge[1]])
         tried.add((tail, head))
         place = positions(old.order)
         moved = np.insert(np.delete(old.order, place[head]), place[tail], head)
@@ -184,8 +186,8 @@ def read(net: Network, d: int) -> Fits:
     return Fits(order.astype(np.intp), sp.csr_array((weights, (parents, targets)), shape=(d, d)), variance)
 
 
-def _hubs(fits: Fits, score: Score, noise: Floats, least: int) -> NDArray[np.intp]:
-    """Nodes of more than ``least`` parents that may have a bad set of them.
+def _suspects(fits: Fits, score: Score, noise: Floats, least: int) -> NDArray[np.intp]:
+    """Nodes of more than ``least`` parents that may lack a cause.
 
     Under the equal score those whose residual variance is above the common one by more than chance (three
     standard errors); under the unequal score nothing tells them apart.
@@ -196,9 +198,9 @@ def _hubs(fits: Fits, score: Score, noise: Floats, least: int) -> NDArray[np.int
     return np.flatnonzero(hub)
 
 
-def _edges_among(weights: sp.csr_array, nodes: NDArray[np.intp]) -> list[tuple[int, int]]:
-    inside = weights[nodes][:, nodes].tocoo()
-    return [(int(nodes[i]), int(nodes[j])) for i, j in zip(inside.row, inside.col, strict=True)]
+def _edges_between(weights: sp.csr_array, tails: NDArray[np.intp], heads: NDArray[np.intp]) -> list[tuple[int, int]]:
+    inside = weights[tails][:, heads].tocoo()
+    return [(int(tails[i]), int(heads[j])) for i, j in zip(inside.row, inside.col, strict=True)]
 
 
 def _noise(data: Correlations, score: Score, v: Floats) -> Floats:
