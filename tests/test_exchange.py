@@ -54,7 +54,7 @@ def test_file_formats_round_trip(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
 @given(data=st.data())
 def test_any_names_round_trip(name, data):
     names = data.draw(st.lists(NAMES, min_size=2, max_size=6, unique=True))
@@ -83,7 +83,7 @@ def test_empty_graph(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_broken_files_are_clean_errors(name, data):
     text = format_graph(nasty_dag(), name)

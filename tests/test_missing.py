@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psidag import InputError, PsiDAG, learn_dag
@@ -58,6 +58,7 @@ def test_pairwise_is_pandas_pairwise_correlation():
     assert 340 < source.moments().count < 400
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(3, 12), st.floats(0.0, 0.4), st.sampled_from([1.0, 1e6]))
 def test_pairwise_is_always_a_covariance(seed, n, share, far):
     rng = np.random.default_rng(seed)
@@ -72,6 +73,17 @@ def test_pairwise_is_always_a_covariance(seed, n, share, far):
     sd = np.sqrt(np.maximum(np.diag(S), 1e-300))
     assert np.linalg.eigvalsh(S / np.outer(sd, sd))[0] > -1e-9
     assert 2 - 1e-9 <= moments.count <= n + 1e-9
+
+
+def test_pairwise_learns_nearly_what_whole_data_would():
+    whole = simulate("ER2", d=10, n=4000, seed=1)
+    X = whole.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    learned = learn_dag(X, missing="pairwise", random_state=0)
+    assert whole.compare(learned.dag)["shd"] <= 3
+    assert learned.n_samples == pytest.approx(0.81 * 4000, rel=0.02)
+    with pytest.raises(InputError, match="samples rows"):
+        learn_dag(X, "stochastic", missing="pairwise")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from psidag.errors import DataWarning
 
 
 def say(text: str = "") -> None:
-    """A line of the result."""
+    """A line of the result, at once, so that a long run shows how far it is even through a pipe."""
     sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def say_json(value: Any) -> None:

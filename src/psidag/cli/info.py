@@ -58,14 +58,17 @@ def _lines(table: str, data: FileTable, found: Profile, expected: Any) -> list[s
     tell("types", "; ".join(f"{len(names)} {kind}" for kind, names in sorted(kinds.items())))
     for name, culprit in list(data.text.items())[:5]:
         tell("", f"{name!r} is not numbers ({culprit}): leave it out with --drop {name!r}")
-    if found.missing:
-        shown = ", ".join(f"{name!r} {count}" for name, count in list(found.missing.items())[:5])
-        more = f" and {len(found.missing) - 5} more columns" if len(found.missing) > 5 else ""
+    empty = [name for name, count in found.missing.items() if count == found.rows]
+    gaps = {name: count for name, count in found.missing.items() if count < found.rows}
+    if empty:
+        tell("empty", f"{listing(empty)}: leave them out with --drop")
+    if gaps:
+        shown = ", ".join(f"{name!r} {count}" for name, count in list(gaps.items())[:5])
+        more = f" and {len(gaps) - 5} more columns" if len(gaps) > 5 else ""
         tell(
-            "missing",
-            f"{shown}{more}; {found.complete_rows} of {found.rows} rows are complete: choose with --missing",
+            "missing", f"{shown}{more}; {found.complete_rows} of {found.rows} rows are complete: choose with --missing"
         )
-    else:
+    elif not empty:
         tell("missing", "none")
     if found.infinite:
         tell("infinite", f"{listing(found.infinite)}: replace these values or leave the columns out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TextIO
@@ -86,7 +87,9 @@ def _all_numbers(open_text: Callable[[], TextIO], head: Head, chosen: Sequence[i
             next(file)
         # All columns, not only the chosen ones: asked for some, loadtxt overlooks rows that are too long.
         separator = None if head.separator == " " else head.separator
-        values: Floats = np.loadtxt(file, delimiter=separator, comments=None, quotechar='"', ndmin=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that there are no rows is said where it matters
+            values: Floats = np.loadtxt(file, delimiter=separator, comments=None, quotechar='"', ndmin=2)
     if values.shape[1] != len(head.names) + head.labelled:
         raise ValueError("a width that the header does not have")
     return values[:, [k + head.labelled for k in chosen]]

@@ -128,7 +128,8 @@ def read_table(
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not UTF-8 text (byte {error.start}): convert it first") from None
     except (OSError, EOFError) as error:
-        raise InputError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(f"cannot read {name}: {reason}") from None
     if rows is None:
         return table
     return FileTable(table.names, table.X[rows], table.kinds, table.text, table.notes)
@@ -167,15 +168,20 @@ class _Choice:
 
 def numeric_kinds(names: Sequence[str], X: Any, booleans: frozenset[int] = frozenset()) -> dict[str, Kind]:
     """For each column of numbers: boolean if it was written so, integer if all values are whole, else number."""
-    kinds: dict[str, Kind] = {}
-    for k, name in enumerate(names):
-        # Most columns show in their first rows that they are not whole numbers.
-        whole = X.dtype.kind in "iu" or all(
-            bool(np.all((part := X[rows, k]) == np.floor(part), where=~np.isnan(part)))
-            for rows in (slice(0, 100), slice(None))
-        )
-        kinds[name] = "boolean" if k in booleans else "integer" if whole else "number"
-    return kinds
+    return {
+        name: "boolean" if k in booleans else "integer" if _whole(X[:, k]) else "number" for k, name in enumerate(names)
+    }
+
+
+def _whole(column: Any) -> bool:
+    if column.dtype.kind != "f":
+        return True
+    # Most columns show in their first rows that they are not whole numbers.
+    for part in (column[:100], column):
+        there = part[np.isfinite(part)]
+        if len(there) == 0 or np.any(there != np.floor(there)):
+            return False
+    return True
 
 
 def _read_text(
@@ -227,7 +233,7 @@ def _read_numpy(
         raise
     except Exception as error:
         # NumPy and zipfile raise a dozen kinds of errors over broken files.
-        raise InputError(f"{name} is not a readable {ending} file: {error}") from None
+        raise InputError(f"{name} is not a readable {ending} file: {' '.join(str(error).split())}") from None
     if held.ndim != 2 or held.dtype.kind not in "fiub":
         raise InputError(f"{name} must hold a table of numbers; it holds {held.dtype} of shape {held.shape}")
     if names is None:

@@ -100,10 +100,6 @@ class Moments:
         """S = scatter / count, the covariance without Bessel's correction; a new array."""
         return self.scatter / max(self.count, 1.0)
 
-    def covariance_of(self, columns: NDArray[np.intp]) -> Floats:
-        """The covariance of some columns."""
-        return self.scatter[np.ix_(columns, columns)] / max(self.count, 1.0)
-
     @property
     def variance(self) -> Floats:
         """The diagonal of the covariance."""

@@ -49,8 +49,8 @@ def read(text: str, where: str) -> DAG:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise InputError(f"{where} declares a document type, which is not read")
     try:
-        root = ET.fromstring(text.encode())
-    except (ET.ParseError, ValueError) as error:
+        root = ET.fromstring(text)
+    except (ET.ParseError, ValueError, LookupError) as error:
         raise InputError(f"{where} is not XML: {error}") from None
     graph = next((element for element in root.iter() if _tag(element) == "graph"), None)
     if graph is None:

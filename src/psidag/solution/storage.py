@@ -145,5 +145,11 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def _array(content: bytes) -> NDArray[Any]:
-    array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    return array
+    """The array of an ``.npy`` member; what its header claims must be what is there before memory is taken for it."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array of another .npy version")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+        raise ValueError("an array whose header does not fit its content")
+    return np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape).copy()
