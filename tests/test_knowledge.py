@@ -130,12 +130,18 @@ METHODS = {
 
 @pytest.mark.parametrize("engine", METHODS)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(known=knowledge(6), seed=st.integers(0, 100), threshold=st.sampled_from([None, 0.0, 0.3]))
-def test_knowledge_always_holds(engine, known, seed, threshold):
+@given(
+    known=knowledge(6),
+    seed=st.integers(0, 100),
+    threshold=st.sampled_from([None, 0.0, 0.3]),
+    noise=st.sampled_from(["equal", "unequal"]),
+)
+def test_knowledge_always_holds(engine, known, seed, threshold, noise):
     rng = np.random.default_rng(seed)
     W = np.triu(rng.normal(size=(6, 6)), 1)[np.ix_(*[rng.permutation(6)] * 2)]
     X = rng.normal(size=(200, 6)) @ np.linalg.inv(np.eye(6) - W)
-    solution = learn_dag(X, METHODS[engine], constraints=known, threshold=threshold, random_state=seed, n_jobs=1)
+    options = {"noise": noise if engine == "sparse" else "equal", "threshold": threshold, "random_state": seed}
+    solution = learn_dag(X, METHODS[engine], constraints=known, n_jobs=1, **options)
     assert holds(solution.dag, known)
     again = fit_order(X, solution.order, constraints=known, threshold=threshold)
     assert holds(again.dag, known)
