@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help install demo test test-slow lint format bench wheel clean
+.PHONY: help install demo test test-interop test-slow lint format bench wheel clean
 
 help:  ## Say what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,10 @@ demo: $(READY)  ## Learn a graph from simulated data and from real data
 test: $(READY)  ## Run the tests (all but the slow ones)
 	@echo "==> pytest"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-interop: $(READY)  ## Test the way to and from other libraries (installs them: large)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check causal-learn dowhy lingam networkx pgmpy
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/test_interop.py
 
 test-slow: $(READY)  ## Run the slow tests
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow
