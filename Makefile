@@ -31,7 +31,8 @@ test: $(READY)  ## Run the tests (all but the slow ones)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-interop: $(READY)  ## Test the way to and from other libraries (installs them: large)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check causal-learn dowhy lingam networkx pgmpy
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --editable ".[interop]"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/test_interop.py
 
 test-slow: $(READY)  ## Run the slow tests
