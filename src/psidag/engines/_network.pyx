@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from psidag.stages._regression cimport (
-    Regression, Score, add, clear, combine, conditional_variance, copy, cost, drop, find, least_gain, least_loss,
+    WIDE, Regression, Score, add, clear, combine, conditional_variance, conditional_variances, copy, cost, drop, find, least_gain, least_loss,
     make_score, real, release, reserve, residual_covariance, rounding, weakest,
 )
 
@@ -139,10 +139,11 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
 
     1 when it ends by itself, 0 when it would take more additions than a move is worth, -1 without memory.
     """
-    cdef Py_ssize_t a, w, d = s.d, additions = 0
-    cdef int32_t i, best
-    cdef double loss, least, c, delta, tiny = rounding(S)
-    cdef const real* row
+    cdef Py_ssize_t a, w, d = s.d, additions = 0, waiting
+    cdef int32_t i, best, batch[WIDE]
+    cdef double loss, least, c, tiny = rounding(S)
+    cdef double deltas[WIDE]
+    cdef double squares[WIDE]
     while True:
         while fit.k > fit.locked:
             w = weakest(fit, fit.k, &loss)
@@ -153,18 +154,26 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
             return 1
         best = -1
         least = least_gain(&s.score, s.sigma2[j], fit.v)
-        for a in range(count):
-            i = candidates[a]
-            if i == j:
-                continue
-            row = S + i * d
-            c = residual_covariance(row, j, fit)
-            if c * c <= least * s.floor[i] or find(fit, i) >= 0:
-                continue
-            delta = conditional_variance(row, i, fit, s.scratch)
-            if delta > tiny * row[i] and c * c > least * delta and may_point(s, i, j):
-                best = i
-                least = c * c / delta
+        a = 0
+        while a < count:
+            waiting = 0
+            while a < count and waiting < WIDE:
+                i = candidates[a]
+                a += 1
+                if i == j:
+                    continue
+                c = residual_covariance(S + i * d, j, fit)
+                if c * c > least * s.floor[i] and find(fit, i) < 0:
+                    batch[waiting] = i
+                    squares[waiting] = c * c
+                    waiting += 1
+            if waiting:
+                conditional_variances(S, d, batch, waiting, fit, deltas, s.scratch)
+            for w in range(waiting):
+                i = batch[w]
+                if deltas[w] > tiny * S[i * d + i] and squares[w] > least * deltas[w] and may_point(s, i, j):
+                    best = i
+                    least = squares[w] / deltas[w]
         if best < 0:
             return 1
         if additions == s.max_additions:
@@ -546,7 +555,7 @@ cdef class Network:
         s.queued = <uint8_t*> calloc(d, 1)
         s.mark = <uint8_t*> calloc(d, 1)
         s.stale = <uint8_t*> calloc(d, 1)
-        s.scratch = <double*> calloc(2 * d, sizeof(double))
+        s.scratch = <double*> calloc(WIDE * d, sizeof(double))
         if (s.sigma2 == NULL or s.fits == NULL or s.children == NULL or s.order == NULL or s.place == NULL
                 or s.tier == NULL or s.required_start == NULL or s.required == NULL or s.forbidden_start == NULL
                 or s.forbidden == NULL or s.queue == NULL or s.queued == NULL or s.mark == NULL
@@ -689,10 +698,12 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
     cdef const real* row
     cdef Regression* fit
     cdef Bag family
-    cdef int32_t i, j
-    cdef double least, gain, delta, tiny = rounding(base)
-    cdef double* r = <double*> calloc(3 * d, sizeof(double))
+    cdef int32_t i, j, batch[WIDE]
+    cdef double least, gain, tiny = rounding(base)
+    cdef double deltas[WIDE]
+    cdef double* r = <double*> calloc((1 + WIDE) * d, sizeof(double))
     cdef double* u = r + d
+    cdef Py_ssize_t next, waiting, q
     cdef uint8_t* below = <uint8_t*> calloc(d, 1)
     cdef int code = 0
     memset(&family, 0, sizeof(Bag))
@@ -717,30 +728,37 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
                 below[fit.parents[a]] = 1
             room = start[j + 1] - start[j]
             least = least_gain(&s.score, s.sigma2[j], fit.v)
-            for i in range(d):
-                if r[i] * r[i] <= least * s.floor[i] or below[i]:
-                    continue
-                row = base + i * d
-                delta = conditional_variance(row, i, fit, u)
-                if not (delta > tiny * row[i] and r[i] * r[i] > least * delta and may_point(s, i, j)):
-                    continue
-                if s.tier[j] >= 0 and s.tier[i] > s.tier[j]:
-                    continue
-                # Into its place among the best so far; the last of a full list falls out.
-                gain = r[i] * r[i] / delta
-                a = start[j] + counts[j]
-                if counts[j] < room:
-                    counts[j] += 1
-                else:
-                    a -= 1
-                while a > start[j] and gains[a - 1] < gain:
-                    gains[a] = gains[a - 1]
-                    found[a] = found[a - 1]
-                    a -= 1
-                gains[a] = gain
-                found[a] = i
-                if counts[j] == room:
-                    least = gains[start[j] + room - 1]
+            next = 0
+            while next < d:
+                waiting = 0
+                while next < d and waiting < WIDE:
+                    if r[next] * r[next] > least * s.floor[next] and not below[next]:
+                        batch[waiting] = <int32_t> next
+                        waiting += 1
+                    next += 1
+                if waiting:
+                    conditional_variances(base, d, batch, waiting, fit, deltas, u)
+                for q in range(waiting):
+                    i = batch[q]
+                    if not (deltas[q] > tiny * base[i * d + i] and r[i] * r[i] > least * deltas[q]):
+                        continue
+                    if not may_point(s, i, j) or (s.tier[j] >= 0 and s.tier[i] > s.tier[j]):
+                        continue
+                    # Into its place among the best so far; the last of a full list falls out.
+                    gain = r[i] * r[i] / deltas[q]
+                    a = start[j] + counts[j]
+                    if counts[j] < room:
+                        counts[j] += 1
+                    else:
+                        a -= 1
+                    while a > start[j] and gains[a - 1] < gain:
+                        gains[a] = gains[a - 1]
+                        found[a] = found[a - 1]
+                        a -= 1
+                    gains[a] = gain
+                    found[a] = i
+                    if counts[j] == room:
+                        least = gains[start[j] + room - 1]
             for a in range(counts[j]):
                 gain = gains[start[j] + a]
                 gains[start[j] + a] = node_cost(s, j, fit) - cost(&s.score, s.sigma2[j], fit.v - gain, fit.k + 1)

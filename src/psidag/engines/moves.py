@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +36,8 @@ _ALL_TRIALS = 256
 
 #: One hub, or an edge between two.
 Trial: TypeAlias = tuple[int, ...]
+#: Trials with the numbers of parents that their hubs had at the time.
+Tried: TypeAlias = frozenset[tuple[int, ...]]
 
 
 class Score(NamedTuple):
@@ -121,8 +124,8 @@ def polish_hubs(
     constraints: BoundConstraints,
     workers: Workers,
     least: int,
-    tried: frozenset[Trial],
-) -> tuple[frozenset[Trial], int]:
+    tried: Tried,
+) -> tuple[Tried, int]:
     """Select parents of hubs afresh, and turn edges between hubs round, where that lowers the score.
 
     A hub is a node of more than ``least`` parents. Those that came in one by one can be a bad set, and two hubs
@@ -140,10 +143,16 @@ def polish_hubs(
     between = suspect[i] & hub[j]
     trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
     trials += [(int(tail), int(head)) for tail, head in zip(i[between], j[between], strict=True)]
-    trials = [trial for trial in trials if trial not in tried]
+    size = old.parents.tolist()
+
+    def signature(trial: Trial) -> tuple[int, ...]:
+        # What was tried in vain may do after the hubs have changed.
+        return (*trial, *(size[v] for v in trial))
+
+    trials = [trial for trial in trials if signature(trial) not in tried]
     trials.sort(key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))
     trials = trials[: min(_TRIALS, max(0, _ALL_TRIALS - len(tried)))]
-    place, columns = positions(old.order), sp.csc_array(old.weights)
+    columns = sp.csc_array(old.weights)
 
     def parents(v: int) -> NDArray[np.integer]:
         return columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
@@ -153,7 +162,7 @@ def polish_hubs(
         nodes = trial[::-1]
         order = old.order
         if len(trial) == 2:
-            order = np.insert(np.delete(order, place[trial[1]]), place[trial[0]], trial[1])
+            order = _turned(order, parents, *trial)
             if not constraints.respects(order):
                 return 0.0, old.weights
         near = [v for v in parents(nodes[-1]) if hub[v]] if len(trial) == 1 else []
@@ -175,12 +184,31 @@ def polish_hubs(
     for trial, (change, W) in zip(trials, workers.map(attempt, trials), strict=True):
         if changed & set(trial):
             continue
-        tried = tried | {trial}
+        tried = tried | {signature(trial)}
         if change < -1e-6:
             give(data, net, W, np.array(trial[::-1]))
             changed |= set(trial)
             gained += 1
     return tried, gained
+
+
+def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: int, head: int) -> Order:
+    """The order with the head of an edge just before its tail, and before both all other causes that the head can keep.
+
+    Those are its ancestors which do not descend from the tail.
+    """
+    place = positions(order)
+    region = order[place[tail] : place[head] + 1]
+    descends, leads = {tail}, {head}
+    for v in region[1:].tolist():
+        if not descends.isdisjoint(parents(v).tolist()):
+            descends.add(v)
+    for v in region[::-1].tolist():
+        if v in leads:
+            leads.update(p for p in parents(v).tolist() if place[p] > place[tail])
+    first = [v for v in region.tolist() if v in leads and v not in descends]
+    rest = [v for v in region[1:-1].tolist() if v not in leads or v in descends]
+    return np.concatenate([order[: place[tail]], [*first, head, tail, *rest], order[place[head] + 1 :]]).astype(np.intp)
 
 
 def give(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:

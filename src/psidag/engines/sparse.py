@@ -15,7 +15,7 @@ from psidag.engines._network import Network, drain, resample
 from psidag.engines.moves import (
     Fits,
     Score,
-    Trial,
+    Tried,
     add_edges,
     give,
     grown_order,
@@ -50,7 +50,7 @@ class State(NamedTuple):
     confirmed: bool = False
     best: float = math.inf
     quiet: int = 0
-    tried: frozenset[Trial] = frozenset()
+    tried: Tried = frozenset()
     closed: Fits | None = None
     steps: int = 0
 
