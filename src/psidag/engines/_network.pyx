@@ -701,15 +701,21 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
     cdef int32_t i, j, batch[WIDE]
     cdef double least, gain, tiny = rounding(base)
     cdef double deltas[WIDE]
-    cdef double* r = <double*> calloc((1 + WIDE) * d, sizeof(double))
-    cdef double* u = r + d
+    # Where S is in single precision so is this sum; what passes is then looked at in double.
+    cdef real* r = <real*> calloc(d, sizeof(real))
+    cdef real* bound = <real*> calloc(d, sizeof(real))
+    cdef double* u = <double*> calloc(WIDE * d, sizeof(double))
+    cdef real bar
+    cdef double c
     cdef Py_ssize_t next, waiting, q
     cdef uint8_t* below = <uint8_t*> calloc(d, 1)
     cdef int code = 0
     memset(&family, 0, sizeof(Bag))
-    if r == NULL or below == NULL:
+    if r == NULL or bound == NULL or u == NULL or below == NULL:
         code = -1
     with nogil:
+        for i in range(d if code == 0 else 0):
+            bound[i] = <real> s.floor[i]
         for j in range(first, last):
             if code < 0:
                 break
@@ -719,8 +725,7 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
                 continue
             code = descendants(s, j, below, &family)
             row = base + j * d
-            for i in range(d):
-                r[i] = row[i]
+            memcpy(r, row, d * sizeof(real))
             for a in range(fit.k):
                 u[a] = -fit.b[a]
             combine(base, d, fit, u, fit.k, r)
@@ -731,8 +736,9 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
             next = 0
             while next < d:
                 waiting = 0
+                bar = <real> least
                 while next < d and waiting < WIDE:
-                    if r[next] * r[next] > least * s.floor[next] and not below[next]:
+                    if r[next] * r[next] > bar * bound[next] and not below[next]:
                         batch[waiting] = <int32_t> next
                         waiting += 1
                     next += 1
@@ -740,12 +746,13 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
                     conditional_variances(base, d, batch, waiting, fit, deltas, u)
                 for q in range(waiting):
                     i = batch[q]
-                    if not (deltas[q] > tiny * base[i * d + i] and r[i] * r[i] > least * deltas[q]):
+                    c = residual_covariance(base + i * d, j, fit)
+                    if not (deltas[q] > tiny * base[i * d + i] and c * c > least * deltas[q]):
                         continue
                     if not may_point(s, i, j) or (s.tier[j] >= 0 and s.tier[i] > s.tier[j]):
                         continue
                     # Into its place among the best so far; the last of a full list falls out.
-                    gain = r[i] * r[i] / deltas[q]
+                    gain = c * c / deltas[q]
                     a = start[j] + counts[j]
                     if counts[j] < room:
                         counts[j] += 1
@@ -767,6 +774,8 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
             for a in range(family.size):
                 below[family.items[a]] = 0
     free(r)
+    free(bound)
+    free(u)
     free(below)
     free(family.items)
     if code < 0:

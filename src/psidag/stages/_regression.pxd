@@ -17,6 +17,11 @@ ctypedef fused real:
     double
 
 
+ctypedef fused sum_type:
+    float
+    double
+
+
 cdef struct Regression:
     Py_ssize_t room         # how many parents fit
     Py_ssize_t k            # how many there are
@@ -293,29 +298,29 @@ cdef inline Py_ssize_t weakest(Regression* r, Py_ssize_t before, double* loss) n
 
 
 cdef inline void combine(const real* S, Py_ssize_t d, Regression* fit, const double* f, Py_ssize_t k,
-                         double* q) noexcept nogil:
+                         sum_type* q) noexcept nogil:
     """q <- q + sum_a f_a S[parent_a], over the first k parents; four rows at a time."""
     cdef Py_ssize_t a = 0, i
     cdef const real* r0
     cdef const real* r1
     cdef const real* r2
     cdef const real* r3
-    cdef double f0, f1, f2, f3
+    cdef sum_type f0, f1, f2, f3
     while a + 3 < k:
         r0 = S + fit.parents[a] * d
         r1 = S + fit.parents[a + 1] * d
         r2 = S + fit.parents[a + 2] * d
         r3 = S + fit.parents[a + 3] * d
-        f0 = f[a]
-        f1 = f[a + 1]
-        f2 = f[a + 2]
-        f3 = f[a + 3]
+        f0 = <sum_type> f[a]
+        f1 = <sum_type> f[a + 1]
+        f2 = <sum_type> f[a + 2]
+        f3 = <sum_type> f[a + 3]
         for i in range(d):
             q[i] += f0 * r0[i] + f1 * r1[i] + f2 * r2[i] + f3 * r3[i]
         a += 4
     while a < k:
         r0 = S + fit.parents[a] * d
-        f0 = f[a]
+        f0 = <sum_type> f[a]
         for i in range(d):
             q[i] += f0 * r0[i]
         a += 1
