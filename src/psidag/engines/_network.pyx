@@ -166,12 +166,13 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
                 if c * c > least * s.floor[i] and find(fit, i) < 0:
                     batch[waiting] = i
                     squares[waiting] = c * c
+                    deltas[waiting] = s.fits[i].variance
                     waiting += 1
             if waiting:
                 conditional_variances(S, d, batch, waiting, fit, deltas, s.scratch)
             for w in range(waiting):
                 i = batch[w]
-                if deltas[w] > tiny * S[i * d + i] and squares[w] > least * deltas[w] and may_point(s, i, j):
+                if deltas[w] > tiny * s.fits[i].variance and squares[w] > least * deltas[w] and may_point(s, i, j):
                     best = i
                     least = squares[w] / deltas[w]
         if best < 0:
@@ -701,7 +702,7 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
     cdef int32_t i, j, batch[WIDE]
     cdef double least, gain, tiny = rounding(base)
     cdef double deltas[WIDE]
-    # Where S is in single precision so is this sum; what passes is then looked at in double.
+    # Where S is in single precision so is this sum.
     cdef real* r = <real*> calloc(d, sizeof(real))
     cdef real* bound = <real*> calloc(d, sizeof(real))
     cdef double* u = <double*> calloc(WIDE * d, sizeof(double))
@@ -740,14 +741,15 @@ def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t la
                 while next < d and waiting < WIDE:
                     if r[next] * r[next] > bar * bound[next] and not below[next]:
                         batch[waiting] = <int32_t> next
+                        deltas[waiting] = s.fits[next].variance
                         waiting += 1
                     next += 1
                 if waiting:
                     conditional_variances(base, d, batch, waiting, fit, deltas, u)
                 for q in range(waiting):
                     i = batch[q]
-                    c = residual_covariance(base + i * d, j, fit)
-                    if not (deltas[q] > tiny * base[i * d + i] and c * c > least * deltas[q]):
+                    c = r[i]
+                    if not (deltas[q] > tiny * s.fits[i].variance and c * c > least * deltas[q]):
                         continue
                     if not may_point(s, i, j) or (s.tier[j] >= 0 and s.tier[i] > s.tier[j]):
                         continue

@@ -153,6 +153,8 @@ class Sparse:
         data, columns = state.data, sp.csc_array(best.weights)
         variance, errors = np.ones(data.d), np.full(columns.nnz, np.nan)
 
+        required = np.bincount(task.constraints.required[:, 1], minlength=data.d) > 0
+
         def solve(part: slice) -> None:
             for j in range(part.start, part.stop):
                 inside = slice(columns.indptr[j], columns.indptr[j + 1])
@@ -161,8 +163,8 @@ class Sparse:
                     continue
                 block = data.block(np.append(parents, j))
                 S, s = block[:-1, :-1], block[:-1, -1]
-                # Required parents may be collinear: the shortest solution shares the weight among them.
-                inverse = scipy.linalg.pinvh(S, rtol=1e-10, check_finite=False)
+                # Required parents alone may be collinear: the shortest solution shares the weight among them.
+                inverse = scipy.linalg.pinvh(S, rtol=1e-10) if required[j] else np.linalg.inv(S)
                 w = inverse @ s
                 columns.data[inside] = w
                 variance[j] = max(1.0 - float(w @ s), 1e-12)

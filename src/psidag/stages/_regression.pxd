@@ -169,13 +169,14 @@ cdef inline double conditional_variance(const real* row, Py_ssize_t i, Regressio
 
 cdef enum:
     WIDE = 4                # nodes that conditional_variances takes at once
+    FEW = 16                # so many rows of S are in the cache when parents have just been used
 
 
 cdef inline void conditional_variances(const real* S, Py_ssize_t d, const int32_t* nodes, Py_ssize_t count,
                                        Regression* r, double* delta, double* scratch) noexcept nogil:
-    """Variances of up to WIDE nodes given the parents, in one pass over M, which is what takes long for hubs.
+    """Bring delta from the variances of up to WIDE nodes to those given the parents.
 
-    `scratch` has room for WIDE d numbers here.
+    One pass over M serves all of them, which is what takes long for hubs. `scratch` has room for WIDE d numbers.
     """
     cdef Py_ssize_t a, h, q, k = r.k
     cdef double t0, t1, t2, t3
@@ -186,11 +187,15 @@ cdef inline void conditional_variances(const real* S, Py_ssize_t d, const int32_
     cdef double* s3
     cdef const real* row
     for q in range(WIDE):
-        row = S + nodes[q if q < count else 0] * d
+        h = nodes[q if q < count else 0]
         s0 = scratch + q * k
-        for a in range(k):
-            s0[a] = row[r.parents[a]]
-        delta[q] = row[nodes[q if q < count else 0]]
+        if k <= FEW:
+            for a in range(k):
+                s0[a] = S[r.parents[a] * d + h]
+        else:
+            row = S + h * d
+            for a in range(k):
+                s0[a] = row[r.parents[a]]
     s0 = scratch
     s1 = s0 + k
     s2 = s1 + k
