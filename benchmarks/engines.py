@@ -210,7 +210,7 @@ def unequal_from_true_order(problem: Problem) -> sp.csr_array:
         chosen = select_within(state.data.matrix, len(problem.X), order, threads, penalty=price)
         give(state.data, net, chosen.weights, np.arange(problem.d))
         score = Score("unequal", len(problem.X), price, most_parents(len(problem.X)))
-        set_score(state.data, net, score, engine.reach, engine.max_additions)
+        set_score(state.data, net, score, 100.0, 30)
         net.set_stale(True)
         state = state._replace(levels=(price,), net=net)
         return run(engine, task, state=state).candidate.weights

@@ -72,7 +72,7 @@ class Sparse:
     At the last level all parents are selected once more from none, which frees hubs that have collected a bad set.
     Under the equal score the start is the order grown by residual variance with the parents selected in it, at 8c;
     under the unequal score it is the empty graph, at 512c, and the search is repeated from random members of
-    the equivalence class until ``patience_rounds`` of them in a row have led nowhere.
+    the equivalence class until ``quiet_rounds`` of them in a row have led nowhere.
 
     Parameters
     ----------
@@ -81,10 +81,11 @@ class Sparse:
         (:func:`psidag.stages.within_order.evidence_penalty`). BIC is ln n.
     quiet_rounds : int
         Under the unequal score, how many rounds from random members of the class without a gain end the search.
-    reach : float
-        A node is walked along the order until the score has risen by so many penalties.
-    max_additions : int
-        Or until one node would take so many new parents in one exchange.
+    reach : float, optional
+        A node is walked along the order until the score has risen by so many penalties; 5 under the equal score,
+        100 under the unequal one, where the way to a better order leads over higher ground.
+    max_additions : int, optional
+        Or until one node would take so many new parents in one exchange; 8 and 30.
     max_parents : int, optional
         Most parents of a node apart from required ones; a quarter of n by default.
     max_rounds : int
@@ -103,8 +104,8 @@ class Sparse:
 
     penalty: float | None = None
     quiet_rounds: int = 6
-    reach: float = 5.0
-    max_additions: int = 8
+    reach: float | None = None
+    max_additions: int | None = None
     max_parents: int | None = None
     max_rounds: int = 200
 
@@ -209,7 +210,7 @@ class Sparse:
     def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """Where nothing seems left to do: look at hubs, and at last once more at everything."""
         tried, gained = polish_hubs(
-            state.data, net, self._score(task, state), task.constraints, task.workers, self.max_additions, state.tried
+            state.data, net, self._score(task, state), task.constraints, task.workers, self._limits(task)[1], state.tried
         )  # fmt: skip
         if not gained and tried == state.tried:
             # Nodes that were descendants when a node was last looked at may no longer be.
@@ -238,12 +239,17 @@ class Sparse:
                 resample(state.data.matrix, net, int(task.rng.integers(2**63)))
         return state, Progress(steps, 0, candidate, math.nan, changed, finished)
 
+    def _limits(self, task: Task) -> tuple[float, int]:
+        """How far a walk goes: in penalties, and in new parents of one node."""
+        reach, additions = (5.0, 8) if task.noise == "equal" else (100.0, 30)
+        return self.reach or reach, self.max_additions or additions
+
     def _score(self, task: Task, state: State) -> Score:
         cap = most_parents(state.data.count) if self.max_parents is None else self.max_parents
         return Score(task.noise, state.data.count, state.levels[state.level], cap)
 
     def _set_score(self, task: Task, state: State, net: Network) -> None:
-        set_score(state.data, net, self._score(task, state), self.reach, self.max_additions)
+        set_score(state.data, net, self._score(task, state), *self._limits(task))
 
     def _candidate(self, task: Task, state: State, found: Fits) -> Candidate:
         """The network as a DAG, on the scale of the correlations, with its penalised loss in that of the data."""
