@@ -85,6 +85,16 @@ def test_a_stream_by_partial_fit():
     assert model.n_iter_ > 0
 
 
+def test_moments_are_kept_where_the_engine_needs_no_rows():
+    model = PsiDAG(random_state=0)
+    for batch in np.array_split(PROBLEM.X, 20):
+        model.partial_fit(batch)
+    whole = PsiDAG(random_state=0).fit(PROBLEM.X)
+    np.testing.assert_allclose(model.adjacency_.toarray(), whole.adjacency_.toarray(), atol=1e-9)
+    model.partial_fit(PROBLEM.X[:10], sample_weight=np.full(10, 2.0))
+    assert model.solution_.n_samples == 3020
+
+
 def test_ctrl_c_stores_the_result_and_still_interrupts():
     def interrupt(done, _):
         raise KeyboardInterrupt

@@ -20,6 +20,7 @@ from psidag.graph import metrics
 from psidag.graph.constraints import Constraints
 from psidag.graph.dag import DAG
 from psidag.learn import Interrupted, fit_dag, fit_order, learn_dag
+from psidag.path import PenaltyPath, penalty_path
 from psidag.solution import Solution
 from psidag.stages.projection import project
 from psidag.stages.steps import SGD, Universal
@@ -38,6 +39,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Moments",
+    "PenaltyPath",
     "PsiDAG",
     "Solution",
     "Sparse",
@@ -49,6 +51,7 @@ __all__ = [
     "fit_order",
     "learn_dag",
     "metrics",
+    "penalty_path",
     "project",
 ]
 

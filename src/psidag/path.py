@@ -1,117 +1,117 @@
-"""How the graph depends on the price of an edge."""
+"""The graph as the price of an edge varies, for those who want to see what the automatic choice leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from psidag.data.ingest import as_source
 from psidag.engines.sparse import Sparse
 from psidag.errors import InputError
 from psidag.framework import Noise
 from psidag.graph.constraints import Constraints
+from psidag.graph.metrics import edge_errors
 from psidag.learn import learn_dag
+from psidag.parallel import workers
 from psidag.solution import Solution
 from psidag.stages.within_order import evidence_penalty
 
-#: The automatic price is looked at from both sides.
-_FACTORS = (4.0, 2.0, 1.4, 1.0, 0.7, 0.5)
-
-
-class PathPoint(NamedTuple):
-    """The graph at one price of an edge; ``kept`` of the edges of the chosen graph are in it, in their direction."""
-
-    penalty: float
-    edges: int
-    loss: float
-    kept: int
-    solution: Solution
+#: Multiples of the automatic penalty that a path visits.
+FACTORS = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
 class PenaltyPath:
-    """Graphs from the highest price of an edge to the lowest, and which of them the automatic price gives.
+    """Solutions along descending penalties; ``print`` shows a table with the automatic choice marked.
 
     Attributes
     ----------
-    points : tuple of PathPoint
-        One for each price.
+    penalties : tuple of float
+        Prices of an edge, in units of twice the log-likelihood.
+    solutions : tuple of Solution
+        What was learned at each.
     chosen : int
-        The place of the automatic price, or of the one closest to it.
+        Which of them has the automatic penalty.
+    noise : {"equal", "unequal"}
+        The noise model they share.
     """
 
-    points: tuple[PathPoint, ...]
+    penalties: tuple[float, ...]
+    solutions: tuple[Solution, ...]
     chosen: int
+    noise: Noise
 
-    @property
-    def solution(self) -> Solution:
-        """The graph at the chosen price."""
-        return self.points[self.chosen].solution
+    def __len__(self) -> int:
+        return len(self.penalties)
+
+    def __iter__(self) -> Iterator[tuple[float, Solution]]:
+        return iter(zip(self.penalties, self.solutions, strict=True))
 
     def __str__(self) -> str:
-        lines = [f"{'penalty':>9} {'edges':>7} {'loss':>12} {'kept':>7}"]
-        for place, point in enumerate(self.points):
-            mark = "  <- chosen" if place == self.chosen else ""
-            lines.append(f"{point.penalty:9.2f} {point.edges:7d} {point.loss:12.6g} {point.kept:7d}{mark}")
-        return "\n".join(lines)
+        lines = [f"{'penalty':>9}{'edges':>8}{'misfit':>12}{'turned':>8}"]
+        middle = self.solutions[self.chosen].dag
+        for k, (penalty, solution) in enumerate(self):
+            turned = edge_errors(middle, solution.dag).reversed
+            mark = "   <- chosen" if k == self.chosen else ""
+            lines.append(f"{penalty:>9.2f}{solution.dag.n_edges:>8}{self.misfit(solution):>12.5g}{turned:>8}{mark}")
+        meaning = "1/2 mean |x - W'x|^2" if self.noise == "equal" else "1/2 sum of log residual variances"
+        note = "turned: edges that the chosen graph has the other way round"
+        return "\n".join([*lines, f"misfit: {meaning}, on the rows learned from; {note}"])
+
+    def misfit(self, solution: Solution) -> float:
+        """What the search lowers, without the penalty."""
+        v = solution.residual_variance
+        return 0.5 * float(v.sum() if self.noise == "equal" else np.log(v[v > 0]).sum())
 
 
 def penalty_path(
     data: Any,
-    penalties: Sequence[float] | None = None,
+    factors: Sequence[float] = FACTORS,
     *,
     noise: Noise = "equal",
     constraints: Constraints | None = None,
-    random_state: Any = None,
+    random_state: Any = 0,
     n_jobs: int | None = None,
     names: Sequence[str] | None = None,
 ) -> PenaltyPath:
-    """Learn a DAG by sparse search at several prices of an edge.
+    """Learn the graph at several multiples of the automatic penalty.
+
+    Edges that stay when the price is raised are the ones to trust; those that only a lower price brings are the
+    ones the automatic choice took for chance.
 
     Parameters
     ----------
     data, noise, constraints, random_state, n_jobs, names
-        As in :func:`psidag.learn_dag`; data that can be read only once will not do.
-    penalties : sequence of float, optional
-        Prices in units of twice the log-likelihood; by default the automatic one times 4, 2, 1.4, 1, 0.7 and 0.5.
+        As in :func:`psidag.learn_dag`.
+    factors : sequence of float
+        Positive multiples of :func:`~psidag.stages.within_order.evidence_penalty`; 1 is always among them.
 
     Examples
     --------
     >>> from psidag.simulate import simulate
-    >>> path = penalty_path(simulate("ER2", n=500, d=10, seed=0).X)
-    >>> [point.penalty > 0 and point.edges > 0 for point in path.points]
-    [True, True, True, True, True, True]
-    >>> path.points[path.chosen].kept == path.solution.dag.n_edges
+    >>> path = penalty_path(simulate("ER2", d=20, n=1000, seed=0).X)
+    >>> path.solutions[0].dag.n_edges <= path.solutions[-1].dag.n_edges
     True
     """
-
-    def learned(penalty: float | None) -> Solution:
-        return learn_dag(
-            data, Sparse(penalty=penalty), noise=noise, constraints=constraints, random_state=random_state,
-            n_jobs=n_jobs, names=names,
-        )  # fmt: skip
-
-    def edge_set(solution: Solution) -> set[tuple[str, str]]:
-        return {(source, target) for source, target, _ in solution.dag.edges()}
-
-    automatic = learned(None)
-    price = evidence_penalty(automatic.n_samples, automatic.dag.d)
-    prices = [factor * price for factor in _FACTORS] if penalties is None else sorted(penalties, reverse=True)
-    if not prices or not min(prices) > 0:
-        raise InputError(f"penalties must be positive numbers, at least one; got {penalties!r}")
-    solutions = [automatic if c == price else learned(c) for c in prices]
-    chosen = int(np.argmin(np.abs(np.log(np.array(prices) / price))))
-    reference = edge_set(solutions[chosen])
-    points = tuple(
-        PathPoint(
-            c,
-            solution.dag.n_edges,
-            0.5 * float(solution.residual_variance.sum()),
-            len(reference & edge_set(solution)),
-            solution,
+    if not all(factor > 0 for factor in factors):
+        raise InputError(f"factors must be positive multiples of the automatic penalty; got {list(factors)}")
+    source = as_source(data, names=names)
+    with workers(n_jobs) as threads:
+        count = source.moments(threads).count
+    automatic = evidence_penalty(count, source.d)
+    ordered = sorted({1.0, *factors}, reverse=True)
+    solutions = [
+        learn_dag(
+            source,
+            Sparse(penalty=factor * automatic),
+            noise=noise,
+            constraints=constraints,
+            random_state=random_state,
+            n_jobs=n_jobs,
         )
-        for c, solution in zip(prices, solutions, strict=True)
-    )
-    return PenaltyPath(points, chosen)
+        for factor in ordered
+    ]
+    return PenaltyPath(tuple(factor * automatic for factor in ordered), tuple(solutions), ordered.index(1.0), noise)
