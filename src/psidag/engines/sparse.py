@@ -209,8 +209,9 @@ class Sparse:
 
     def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """Where nothing seems left to do: look at hubs, and at last once more at everything."""
+        score, (_, least) = self._score(task, state), self._limits(task)
         tried, gained = polish_hubs(
-            state.data, net, self._score(task, state), task.constraints, task.workers, self._limits(task)[1], state.tried
+            state.data, net, score, task.constraints, task.workers, least, state.tried
         )  # fmt: skip
         if not gained and tried == state.tried:
             # Nodes that were descendants when a node was last looked at may no longer be.
