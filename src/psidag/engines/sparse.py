@@ -31,6 +31,8 @@ from psidag.parallel import tiles
 from psidag.solution import Candidate, Fitted, Status
 from psidag.stages.within_order import evidence_penalty, most_parents, select_within
 
+#: Multiples of the penalty, from the first level to the last.
+_LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -1, -1))}
 #: Sweeps per slice: a fraction of a second even with hubs.
 _SWEEPS = 256
 
@@ -63,7 +65,7 @@ class Sparse:
     of unequal variances, where v_j is the variance of node j given its parents P_j. The second one does not depend
     on units and determines the DAG up to its equivalence class.
 
-    The penalty comes down to c by halves, so that strong edges find their place before weak ones. At each level
+    The penalty comes down to c in steps, so that strong edges find their place before weak ones. At each level
 
     1. every node in a queue is put at the place in the order where the score is lowest, while its neighbours reselect
        their parents (re-insertion), until no node has a better place;
@@ -123,8 +125,7 @@ class Sparse:
         """The correlations, and the levels of the penalty."""
         data = correlations(task.source, task.workers)
         penalty = evidence_penalty(data.count, data.d) if self.penalty is None else self.penalty
-        highest = 3 if task.noise == "equal" else 9
-        return State(data, penalty, tuple(penalty * 2.0**k for k in range(highest, -1, -1)))
+        return State(data, penalty, tuple(factor * penalty for factor in _LEVELS[task.noise]))
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of sweeps; when the queue is empty, additions; when there are none, the end of a round."""
