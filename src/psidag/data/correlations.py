@@ -13,7 +13,7 @@ from psidag.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
 
-#: From so many columns on, correlations are held in single precision: 64 MB at that size, 400 MB at 10,000.
+#: From so many columns on, correlations of rows are held in single precision: 400 MB at 10,000 columns.
 SINGLE_FROM = 4000
 _TILE = 512
 
@@ -58,16 +58,19 @@ class Correlations:
 
 
 def correlations(source: Source, workers: Workers, single_from: int = SINGLE_FROM) -> Correlations:
-    """The correlations of a source: of a wide table from its rows in single precision, else from its moments."""
-    if source.d >= single_from and isinstance(source, Table):
+    """The correlations of a source: of a wide table from its rows in single precision, else from its moments.
+
+    A table of more than twice as many rows as columns takes more room standardised than its moments do.
+    """
+    if isinstance(source, Table) and source.d >= single_from and len(source) <= 2 * source.d:
         return _single(source, workers)
-    return _from_moments(source.moments(workers), np.dtype(np.float32 if source.d >= single_from else np.float64))
+    return _from_moments(source.moments(workers))
 
 
-def _from_moments(moments: Moments, dtype: np.dtype[np.floating]) -> Correlations:
+def _from_moments(moments: Moments) -> Correlations:
     sd = moments.sd
     scale = np.sqrt(moments.count) * np.where(sd > 0, sd, np.inf)
-    C = np.empty((moments.d, moments.d), dtype=dtype)
+    C = np.empty((moments.d, moments.d))
     for part in tiles(moments.d, _TILE):
         C[part] = moments.scatter[part] / scale[part, None] / scale
     np.fill_diagonal(C, 1.0)
