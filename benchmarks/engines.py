@@ -1,7 +1,7 @@
 """The fast engines: accuracy beside the true order's and FLOP's, time beside the Gram matrix's and FLOP's.
 
-``python benchmarks/engines.py PART ...`` prints the tables of the parts named, ``noises`` and ``growth`` if none is (all
-of them take an hour, most of which is FLOP's): ``equal``, ``noises``, ``large``, ``growth``, ``small-unequal``,
+``python benchmarks/engines.py PART ...`` prints the tables of the parts named, ``noises`` and ``growth`` if none is
+(all of them take an hour, most of which is FLOP's): ``equal``, ``noises``, ``large``, ``growth``, ``small-unequal``,
 ``large-unequal``, ``hard``. Every time is that of the whole ``learn_dag`` from the array. ``--seeds`` counts from 100:
 earlier ones were used for tuning. ``--peer-seeds`` is for how many of them FLOP (the package ``flopsearch``) runs too.
 """
