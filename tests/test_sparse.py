@@ -176,7 +176,22 @@ def test_standardised_data_are_learned_up_to_the_class(graph):
     assert cpdag_shd(problem.dag.weights, found) <= 12
 
 
-@pytest.mark.parametrize("options", [{"penalty": 0.0}, {"quiet_rounds": 0}, {"reach": -1.0}, {"max_parents": 0}])
+@pytest.mark.parametrize(
+    "options", [{"penalty": 0.0}, {"quiet_rounds": 0}, {"restarts": -1}, {"reach": -1.0}, {"max_parents": 0}]
+)
 def test_bad_options_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         Sparse(**options)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_restarts_never_end_higher_and_keep_what_is_known(noise):
+    problem = simulate("ER4", n=500, d=40, seed=2, standardise="data" if noise == "unequal" else None)
+    known = Constraints(required_edges=[(3, 7)], tiers=[[1, 2], [30, 31]]).bind(problem.names)
+    once, often = (learn(problem.X, noise, known=known, restarts=count) for count in (0, 5))
+    assert often.candidate.loss <= once.candidate.loss
+    assert often.candidate.weights[3, 7] != 0
+    assert known.respects(often.candidate.order)
+    assert often.status.code == "converged"
+    again = learn(problem.X, noise, known=known, restarts=5, jobs=2)
+    assert again.candidate.weights.toarray().tobytes() == often.candidate.weights.toarray().tobytes()

@@ -89,7 +89,7 @@ def set_score(data: Correlations, net: Network, score: Score, patience: float, m
     v, W = found.residual_variance, found.weights
     precision = 1 / v + np.bincount(W.nonzero()[0], W.data**2 / v[W.indices], minlength=data.d)
     net.configure(
-        score.n, score.penalty, _noise(data, score, v), _SLACK / precision, score.max_parents,
+        score.n, score.penalty, noise_variance(data, score, v), _SLACK / precision, score.max_parents,
         patience * score.penalty, max_additions, 1e-9 if score.noise == "equal" else -1e-9,
     )  # fmt: skip
     return found
@@ -135,7 +135,7 @@ def polish_hubs(
     come first, a few in one call; returns all that were tried so far and how many lowered the score.
     """
     old = read(net, data.d)
-    noise = _noise(data, score, old.residual_variance)
+    noise = noise_variance(data, score, old.residual_variance)
     hub = old.parents > least
     suspicion = old.residual_variance / np.where(noise > 0, noise, 1.0)
     suspect = hub & (suspicion > 1 + 3 * np.sqrt(2 / score.n)) if score.noise == "equal" else hub
@@ -228,7 +228,7 @@ def read(net: Network, d: int) -> Fits:
     return Fits(order.astype(np.intp), sp.csr_array((weights, (parents, targets)), shape=(d, d)), variance)
 
 
-def _noise(data: Correlations, score: Score, v: Floats) -> Floats:
+def noise_variance(data: Correlations, score: Score, v: Floats) -> Floats:
     """Noise variance of each node on the scale of the correlations; 0 where each node is to have its own."""
     if score.noise == "unequal":
         return np.zeros(data.d)

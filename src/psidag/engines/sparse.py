@@ -19,6 +19,7 @@ from psidag.engines.moves import (
     add_edges,
     give,
     grown_order,
+    noise_variance,
     polish_hubs,
     read,
     required_network,
@@ -41,7 +42,8 @@ class State(NamedTuple):
     """Where the search stands between two slices.
 
     ``confirmed`` says that no node is left to which additions have not been looked for at this level; ``best`` is
-    the lowest score of the closing rounds and ``quiet`` how many of them have passed without a lower one.
+    the lowest score of the closing rounds and ``quiet`` how many of them have passed without a lower one;
+    ``optimum`` is the best of the graphs at which a search has ended.
     """
 
     data: Correlations
@@ -54,6 +56,9 @@ class State(NamedTuple):
     quiet: int = 0
     tried: Tried = frozenset()
     closed: Fits | None = None
+    optimum: Fits | None = None
+    optimum_loss: float = math.inf
+    restarts: int = 0
     steps: int = 0
 
 
@@ -83,6 +88,9 @@ class Sparse:
         (:func:`psidag.stages.within_order.evidence_penalty`). BIC is ln n.
     quiet_rounds : int
         Under the unequal score, how many rounds from random members of the class without a gain end the search.
+    restarts : int
+        How often the search is begun again from the best order with ln d random pairs exchanged. Twenty help
+        under the unequal score up to some 300 columns; 0 by default.
     reach : float, optional
         A node is walked along the order until the score has risen by so many penalties; 5 under the equal score,
         100 under the unequal one, where the way to a better order leads over higher ground.
@@ -106,16 +114,19 @@ class Sparse:
 
     penalty: float | None = None
     quiet_rounds: int = 6
+    restarts: int = 0
     reach: float | None = None
     max_additions: int | None = None
     max_parents: int | None = None
-    max_rounds: int = 200
+    max_rounds: int = 1000
 
     def __post_init__(self) -> None:
         for name in ("penalty", "reach"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"{name} must be positive; got {value!r}")
+        if not self.restarts >= 0:
+            raise InputError(f"restarts must not be negative; got {self.restarts!r}")
         for name in ("quiet_rounds", "max_additions", "max_parents", "max_rounds"):
             value = getattr(self, name)
             if value is not None and not value >= 1:
@@ -236,10 +247,36 @@ class Sparse:
             gain = candidate.loss < state.best * (1 - 1e-12)
             state = state._replace(best=min(state.best, candidate.loss), quiet=0 if gain else state.quiet + 1)
             if task.noise == "equal" or state.quiet >= self.quiet_rounds:
-                finished = Status("converged", "no move improves the score")
+                # Where a search has ended is the place to restart from, if it is no worse than the best before it.
+                if state.optimum is None or candidate.loss <= state.optimum_loss:
+                    state = state._replace(optimum=found, optimum_loss=candidate.loss)
+                if state.restarts < self.restarts:
+                    state = self._restart(task, state, state.optimum or found)
+                else:
+                    finished = Status("converged", "no move improves the score")
             else:
                 resample(state.data.matrix, net, int(task.rng.integers(2**63)))
         return state, Progress(steps, 0, candidate, math.nan, changed, finished)
+
+    def _restart(self, task: Task, state: State, best: Fits) -> State:
+        """A few random pairs of the best order change places; parents are selected anew from those that still fit."""
+        data, known, score = state.data, task.constraints, self._score(task, state)
+        order = best.order.copy()
+        for pair in task.rng.integers(data.d, size=(max(1, round(math.log(data.d))), 2)):
+            order[pair] = order[pair[::-1]]
+        order = known.nearest_order(order)
+        chosen = select_within(
+            data.matrix, data.count, order, task.workers, penalty=score.penalty, constraints=known,
+            max_parents=score.max_parents, start=best.weights,
+            sigma2=noise_variance(data, score, best.residual_variance),
+        )  # fmt: skip
+        net = required_network(data, order, known)
+        give(data, net, chosen.weights, np.arange(data.d))
+        state = state._replace(net=net, confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1)
+        self._set_score(task, state, net)
+        net.set_stale(True)
+        net.queue_all()
+        return state
 
     def _limits(self, task: Task) -> tuple[float, int]:
         """How far a walk goes: in penalties, and in new parents of one node."""
