@@ -2,8 +2,9 @@
 
 ``python benchmarks/engines.py PART ...`` prints the tables of the parts named, ``noises`` and ``growth`` if none is
 (all of them take an hour, most of which is FLOP's): ``equal``, ``noises``, ``large``, ``growth``, ``small-unequal``,
-``large-unequal``, ``hard``. Every time is that of the whole ``learn_dag`` from the array. ``--seeds`` counts from 100:
-earlier ones were used for tuning. ``--peer-seeds`` is for how many of them FLOP (the package ``flopsearch``) runs too.
+``large-unequal``, ``hard``. Every time is that of the whole ``learn_dag`` from the array. ``--seeds`` counts from
+``--first``, 200: some of those below were used for tuning. ``--peer-seeds`` is for how many of them FLOP (the package
+``flopsearch``) runs too.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=["noises", "growth"], choices=sorted(PARTS), metavar="part")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=200, help="the first seed")
     parser.add_argument("--peer-seeds", type=int, default=1)
     parser.add_argument("--graphs", default="", help="only these, with commas between")
     arguments = parser.parse_args()
-    seeds = range(100, 100 + arguments.seeds)
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
     only = [name for name in arguments.graphs.split(",") if name]
     for part in arguments.parts:
         print(f"\n## {part}\n")
