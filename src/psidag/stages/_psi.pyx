@@ -1,5 +1,6 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The loop of ψ. In NumPy it takes d rounds of four passes over temporaries: six times as long at d = 2,000."""
+"""The loop of ψ. In NumPy, with norms that are never recomputed, it takes 1.5 to 2.5 times as long at d = 2,000; the
+recomputation that keeps small edges would be a loop over single rows there."""
 
 from libc.math cimport INFINITY
 from libc.float cimport DBL_MIN
