@@ -13,6 +13,10 @@ class DataWarning(UserWarning):
     """The data can be used, but the answer deserves less trust than usual; the message says why."""
 
 
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the run goes on, and the message says why."""
+
+
 def listing(items: Sequence[object], limit: int = 5) -> str:
     """Items as a short enumeration: ``'a', 'b', 'c' and 4 more``."""
     shown = ", ".join(repr(item) for item in items[:limit])

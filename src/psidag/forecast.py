@@ -17,8 +17,6 @@ from psidag.parallel import available_cores
 _ROUNDS = 7
 #: Seconds a gradient step takes whatever its size.
 _STEP = 3e-4
-#: Bytes per pair of variables that the stochastic engine holds: weights, averages, masks and the covariance.
-_PER_PAIR = 80
 #: Seconds that the search of the sparse engine spends on a node of a sparse graph; a hub takes more.
 _SWEEPS = 4e-4
 
@@ -43,25 +41,24 @@ def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
     'stochastic'
     """
     engine, _ = choose_engine(solver)
-    cost = _COSTS.get(engine.name)
-    return None if cost is None else Forecast(engine.name, *cost(engine, n, d))
+    cost, memory = _SECONDS.get(engine.name), getattr(engine, "memory", None)
+    return None if cost is None or memory is None else Forecast(engine.name, cost(engine, n, d), memory(n, d))
 
 
-def _stochastic(engine: Engine, n: int, d: int) -> tuple[float, float]:
+def _stochastic(engine: Engine, n: int, d: int) -> float:
     batch = getattr(engine, "batch_size", None) or (64 if d < 2000 else 256)
-    steps = getattr(engine, "tau1", 0) + getattr(engine, "tau2", 0)
+    steps: int = getattr(engine, "tau1", 0) + getattr(engine, "tau2", 0)
     work = 4.0 * min(batch, n) * d**2
-    return _ROUNDS * steps * (_STEP + work / _speed(d)), _PER_PAIR * float(d) ** 2
+    return _ROUNDS * steps * (_STEP + work / _speed(d))
 
 
-def _sparse(engine: Engine, n: int, d: int) -> tuple[float, float]:
+def _sparse(engine: Engine, n: int, d: int) -> float:
     single = d >= SINGLE_FROM
     products = float(n) * d**2 / (_speed(d) * available_cores() * (1.0 if single else 0.5))
-    memory = 4.0 * d * (d + n) if single else 24.0 * d**2
-    return products + _SWEEPS * d * max(1.0, d / 1000) ** 0.5, memory
+    return products + _SWEEPS * d * max(1.0, d / 1000) ** 0.5
 
 
-_COSTS: dict[str, Callable[[Engine, int, int], tuple[float, float]]] = {"sparse": _sparse, "stochastic": _stochastic}
+_SECONDS: dict[str, Callable[[Engine, int, int], float]] = {"sparse": _sparse, "stochastic": _stochastic}
 
 
 def _speed(d: int) -> float:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -13,6 +16,7 @@ import numpy as np
 from psidag.data.sources import Source
 from psidag.errors import InputError
 from psidag.graph.constraints import BoundConstraints
+from psidag.memory import as_text, in_use
 from psidag.parallel import Workers
 from psidag.solution import Candidate, Round, Status
 
@@ -104,6 +108,40 @@ class Engine(Protocol):
         ...
 
 
+class Resumable(Protocol):
+    """An engine whose runs can be continued by another process."""
+
+    def dump(self, state: Any) -> dict[str, Any]:
+        """What a state is made of besides what :meth:`Engine.init` finds again: numbers, text, arrays, tuples."""
+        ...
+
+    def restore(self, task: Task, held: dict[str, Any]) -> Any:
+        """The state that was dumped, to the last bit; ValueError if it does not fit the task."""
+        ...
+
+
+class Snapshot(NamedTuple):
+    """A run between two steps: the engine's state, the trace, the best DAG, seconds so far, and how it ended if so."""
+
+    state: Any
+    trace: tuple[Round, ...] = ()
+    best: Candidate | None = None
+    seconds: float = 0.0
+    verdict: Status | None = None
+
+
+class Keeper(Protocol):
+    """Who keeps snapshots of a run, for another process to go on from."""
+
+    def begin(self, engine: Engine, task: Task) -> Snapshot | None:
+        """Where the run stands already, or None if it is new."""
+        ...
+
+    def keep(self, at: Snapshot, *, last: bool) -> None:
+        """Called between any two steps; what is not worth keeping yet is let go, except at the end."""
+        ...
+
+
 class Outcome(NamedTuple):
     """The best DAG of a run, its trace, why it ended, and the state to go on from."""
 
@@ -118,11 +156,13 @@ def run(
     task: Task,
     *,
     max_time: float | None = None,
+    max_memory: int | None = None,
     on_step: Callable[[Progress, Candidate | None], None] | None = None,
     callback: Callback | None = None,
+    keeper: Keeper | None = None,
     state: Any = None,
 ) -> Outcome:
-    """Step the engine until the loss stops falling, or the rounds, the time or the data run out.
+    """Step the engine until the loss stops falling, or the rounds, the time, the memory or the data run out.
 
     The loss has stopped falling when the best of the last ``engine.patience`` rounds is not below the best
     before them by more than ``engine.tol`` times its value. An engine of patience 0 is not judged by its
@@ -131,49 +171,118 @@ def run(
     if max_time is not None and not max_time > 0:
         raise InputError(f"max_time must be a positive number of seconds or None; got {max_time!r}")
     start = time.perf_counter()
-    trace: list[Round] = []
-    best: Candidate | None = None
-    status: Status | None = None
+    at = (None if keeper is None else keeper.begin(engine, task)) or Snapshot(state)
+    before, status, between = at.seconds, at.verdict, True
+    if status is None:
+        _check_memory(engine, task, max_memory)
     try:
-        if state is None:
-            state = engine.init(task)
-        while status is None:
-            state, progress = engine.step(task, state)
-            elapsed = time.perf_counter() - start
-            if progress.closed is not None:
-                closed = progress.closed
-                trace.append(
-                    Round(
-                        len(trace) + 1,
-                        elapsed,
-                        progress.steps,
-                        progress.samples,
-                        float(progress.loss_projected),
-                        float(closed.loss),
-                        float(progress.order_change),
-                    )
-                )
-                better = not engine.patience or best is None or closed.loss < best.loss
-                if better and math.isfinite(closed.loss):
-                    best = closed
-                if callback is not None:
-                    callback(trace[-1], closed)
-                status = _judge(engine, trace, progress.finished)
-            if on_step is not None:
-                on_step(progress, best)
-            status = progress.finished or status
-            if status is None and max_time is not None and elapsed >= max_time:
-                status = Status("time_limit", _time_advice(max_time, trace))
+        if at.state is None and status is None:
+            at = at._replace(state=engine.init(task))
+        with _interrupts_wait(keeper is not None) as heed_interrupts:
+            while status is None:
+                between = False
+                state, progress = engine.step(task, at.state)
+                elapsed = time.perf_counter() - start
+                at = _advance(engine, at._replace(state=state, seconds=before + elapsed), progress)
+                between = True
+                if callback is not None and progress.closed is not None:
+                    callback(at.trace[-1], progress.closed)
+                if on_step is not None:
+                    on_step(progress, at.best)
+                heed_interrupts()
+                status = at.verdict or _over(at.trace, elapsed, max_time, max_memory)
+                if keeper is not None:
+                    keeper.keep(at, last=status is not None)
     except KeyboardInterrupt:
-        status = Status("interrupted", f"stopped by hand after {len(trace)} rounds; this is the best DAG until then")
-        if state is None:
+        if at.state is None:
             raise
-    if best is None:
-        best = engine.conclude(task, state)
-    return Outcome(engine.finish(task, state, best), tuple(trace), status, state)
+        status = Status("interrupted", f"stopped by hand after {len(at.trace)} rounds; this is the best DAG until then")
+        if keeper is not None and between:
+            keeper.keep(at, last=True)
+    except MemoryError:
+        # A step that was cut off leaves a state that nobody can use, but the best DAG stands.
+        if at.best is None:
+            raise
+        status = Status("memory_limit", f"memory ran out{_so_far(at.trace)}: use fewer columns or a larger machine")
+    best = engine.conclude(task, at.state) if at.best is None else at.best
+    return Outcome(engine.finish(task, at.state, best), at.trace, status, at.state)
 
 
-def _judge(engine: Engine, trace: list[Round], finished: Status | None) -> Status | None:
+def _advance(engine: Engine, at: Snapshot, progress: Progress) -> Snapshot:
+    """What a step adds to the run: a round if it closed one, and the verdict."""
+    if progress.closed is None:
+        return at._replace(verdict=progress.finished)
+    closed = progress.closed
+    trace = (
+        *at.trace,
+        Round(
+            len(at.trace) + 1,
+            at.seconds,
+            progress.steps,
+            progress.samples,
+            float(progress.loss_projected),
+            float(closed.loss),
+            float(progress.order_change),
+        ),
+    )
+    better = not engine.patience or at.best is None or closed.loss < at.best.loss
+    best = closed if better and math.isfinite(closed.loss) else at.best
+    return at._replace(trace=trace, best=best, verdict=_judge(engine, trace, progress.finished))
+
+
+def _over(trace: tuple[Round, ...], elapsed: float, max_time: float | None, max_memory: int | None) -> Status | None:
+    """Whether a budget is used up."""
+    if max_time is not None and elapsed >= max_time:
+        return Status("time_limit", _time_advice(max_time, trace))
+    held = None if max_memory is None else in_use()
+    if max_memory is not None and held is not None and held > max_memory:
+        passed = f"{as_text(held)} in use is more than max_memory={as_text(max_memory)}"
+        return Status("memory_limit", f"{passed}{_so_far(trace)}: raise it, or use fewer columns")
+    return None
+
+
+def _check_memory(engine: Engine, task: Task, max_memory: int | None) -> None:
+    """Raise before anything is begun that cannot fit."""
+    predict = getattr(engine, "memory", None)
+    held = in_use()
+    if max_memory is None or predict is None or held is None:
+        return
+    rows = getattr(task.source, "__len__", lambda: 0)()
+    needed = float(predict(rows, task.d))
+    if held + needed > max_memory:
+        raise InputError(
+            f"the {engine.name} engine needs about {as_text(needed)} for {task.d} columns, beside {as_text(held)} that "
+            f"are in use, and max_memory is {as_text(max_memory)}: raise it, leave columns out, or choose an engine "
+            "that needs less"
+        )
+
+
+@contextmanager
+def _interrupts_wait(wanted: bool) -> Iterator[Callable[[], None]]:
+    """Ctrl-C waits for the end of the step, so that what it leaves can be gone on from; a second one does not wait."""
+    pressed: list[int] = []
+
+    def note(signum: int, frame: object) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(signum)
+
+    def heed() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    here = threading.current_thread() is threading.main_thread()
+    if not (wanted and here and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
+        yield heed
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield heed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _judge(engine: Engine, trace: tuple[Round, ...], finished: Status | None) -> Status | None:
     """Whether the last round was the last one, and why."""
     losses = [r.loss for r in trace]
     if not math.isfinite(losses[-1]):
@@ -202,7 +311,11 @@ def _still_falling(losses: list[float]) -> str:
     return "; the loss was no longer falling"
 
 
-def _time_advice(max_time: float, trace: list[Round]) -> str:
+def _so_far(trace: tuple[Round, ...]) -> str:
+    return f" after {len(trace)} rounds; this is the best DAG until then" if trace else " before the first round ended"
+
+
+def _time_advice(max_time: float, trace: tuple[Round, ...]) -> str:
     if not trace:
         return f"max_time={max_time:g} s was over before the first round ended: give it more time"
     return f"max_time={max_time:g} s was over after {len(trace)} rounds{_still_falling([r.loss for r in trace])}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from psidag.checkpoint import Checkpoint
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.sources import Source, Stream
@@ -22,6 +24,7 @@ from psidag.framework import Callback, Engine, Noise, Progress, Task, run
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.graph.order import check_order, topological_order
+from psidag.memory import as_bytes
 from psidag.parallel import workers
 from psidag.selection import assemble, check_threshold, conclude, fitted, select_edges, warn
 from psidag.solution import Candidate, Solution, Status
@@ -59,6 +62,10 @@ def learn_dag(
     sample_weight: ArrayLike | None = None,
     missing: Missing = "error",
     names: Sequence[str] | None = None,
+    max_memory: str | float | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_interval: float = 60.0,
+    resume: bool = False,
 ) -> Solution:
     """Learn a DAG: min over DAGs W of ½ mean |x − Wᵀx|², then keep the edges that the data support.
 
@@ -92,6 +99,16 @@ def learn_dag(
         take each correlation from the rows that have both columns (for engines that work on moments).
     names : sequence of str, optional
         Column names where the data have none.
+    max_memory : str or number, optional
+        How much memory the process may hold, as ``"4GB"`` or in bytes. What cannot fit is an error before it is
+        begun; a run that grows beyond it ends with the best DAG so far.
+    checkpoint : str or Path, optional
+        A file in which the run is kept, so that another process can go on from it.
+    checkpoint_interval : float
+        Seconds between two checkpoints.
+    resume : bool
+        Go on from the checkpoint if it is there, and end with the same bits as an unbroken run. ``max_time`` is
+        counted anew.
 
     Returns
     -------
@@ -115,6 +132,8 @@ def learn_dag(
     if noise not in ("equal", "unequal"):
         raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
     check_threshold(threshold)
+    memory = None if max_memory is None else as_bytes(max_memory)
+    keeper = _keeper(checkpoint, checkpoint_interval, resume, random_state)
     source = as_source(data, names=names, sample_weight=sample_weight, missing=missing)
     engine, reason = choose_engine(solver, source)
     with workers(n_jobs) as threads:
@@ -122,7 +141,9 @@ def learn_dag(
             source.drain(None if max_time is None else time.perf_counter() + max_time)
         task = Task(source, bind(constraints, source.names), as_generator(random_state), threads, noise)
         with _progress_bar(progress, engine.name) as on_step:
-            outcome = run(engine, task, max_time=max_time, on_step=on_step, callback=callback)
+            outcome = run(
+                engine, task, max_time=max_time, max_memory=memory, on_step=on_step, callback=callback, keeper=keeper
+            )
         solution = conclude(reason, task, outcome, threshold)
     if outcome.status.code == "interrupted":
         raise Interrupted(solution)
@@ -234,6 +255,14 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     return np.random.default_rng(random_state)
+
+
+def _keeper(path: str | Path | None, interval: float, resume: bool, random_state: Any) -> Checkpoint | None:
+    if path is None:
+        if resume:
+            raise InputError("resume=True needs the checkpoint to go on from: checkpoint='FILE'")
+        return None
+    return Checkpoint(path, interval=interval, resume=resume, seeded=random_state is not None)
 
 
 def _as_indices(order: ArrayLike, names: Sequence[str]) -> ArrayLike:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from psidag.baselines.baseline import Floats
+from psidag.disk.tree import stored_array
 
 
 class Adam:
@@ -27,6 +29,17 @@ class Adam:
         self.count = 0
         self._first = np.zeros((d, d))
         self._second = np.zeros((d, d))
+
+    def dump(self) -> tuple[int, Floats, Floats]:
+        """What :meth:`restore` needs."""
+        return self.count, self._first, self._second
+
+    def restore(self, held: Any) -> Adam:
+        """Go on from sums that were dumped; returns itself."""
+        count, first, second = held
+        self.count = int(count)
+        self._first, self._second = (stored_array(each, self._first.shape) for each in (first, second))
+        return self
 
     def direction(self, gradient: Floats) -> Floats:
         """Where to go against; written over the gradient."""

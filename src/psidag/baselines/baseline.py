@@ -25,10 +25,23 @@ class Baseline:
     max_rounds: int = sys.maxsize
     patience: ClassVar[int] = 0
     tol: ClassVar[float] = 0.0
+    _matrices: ClassVar[int] = 9
 
     def finish(self, task: Task, state: Any, best: Candidate) -> Candidate:
         """The last round as it is."""
         return best
+
+    def dump(self, state: Any) -> dict[str, Any]:
+        """What :meth:`restore` needs: nothing, where there is only one step."""
+        return {}
+
+    def restore(self, task: Task, held: dict[str, Any]) -> Any:
+        """The state that was dumped."""
+        return None
+
+    def memory(self, n: int, d: int) -> float:
+        """Bytes at the most, beside the data: so many matrices of d × d numbers."""
+        return 8.0 * self._matrices * d**2
 
 
 class Regression(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from psidag.baselines.baseline import (
     regression,
     within,
 )
+from psidag.disk.tree import stored_array
 from psidag.errors import InputError
 from psidag.framework import Progress, Task, equal_noise_only
 from psidag.solution import Candidate, Status
@@ -99,6 +100,7 @@ class Dagma(Baseline):
     """
 
     name: ClassVar[str] = "DAGMA"
+    _matrices: ClassVar[int] = 22
 
     lambda1: float = 0.03
     stages: int = 5
@@ -121,10 +123,7 @@ class Dagma(Baseline):
     def init(self, task: Task) -> State:
         """The first stage, at W = 0."""
         equal_noise_only(task, self.name)
-        problem = regression(task, self.lambda1)
-        np.fill_diagonal(problem.allowed, 1.0)
-        np.fill_diagonal(problem.penalty, self.lambda1)
-        return self._enter(problem, 0, np.zeros((task.d, task.d)), 0)
+        return self._enter(self._problem(task), 0, np.zeros((task.d, task.d)), 0)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of iterations, up to the next checkpoint."""
@@ -157,6 +156,35 @@ class Dagma(Baseline):
     def conclude(self, task: Task, state: State) -> Candidate:
         """The iterate, made acyclic."""
         return cut(task, state.problem, state.W)[0]
+
+    def dump(self, state: State) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        kept = state._asdict()
+        del kept["problem"]
+        return kept | {"adam": state.adam.dump()}
+
+    def restore(self, task: Task, held: dict[str, Any]) -> State:
+        """The state that was dumped."""
+        shape = (task.d, task.d)
+        state = self._enter(self._problem(task), int(held["stage"]), stored_array(held["start"], shape), 0)
+        return state._replace(
+            s=float(held["s"]),
+            first_rate=float(held["first_rate"]),
+            rate=float(held["rate"]),
+            objective=float(held["objective"]),
+            W=stored_array(held["W"], shape),
+            adam=state.adam.restore(held["adam"]),
+            move=None if held["move"] is None else stored_array(held["move"], shape),
+            iteration=int(held["iteration"]),
+            steps=int(held["steps"]),
+        )
+
+    def _problem(self, task: Task) -> Regression:
+        """The regression in which a variable may have a weight on itself."""
+        problem = regression(task, self.lambda1)
+        np.fill_diagonal(problem.allowed, 1.0)
+        np.fill_diagonal(problem.penalty, self.lambda1)
+        return problem
 
     def _enter(self, problem: Regression, stage: int, start: Floats, steps: int) -> State:
         """The beginning of a stage."""

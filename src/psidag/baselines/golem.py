@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from psidag.baselines.baseline import (
     next_stop,
     regression,
 )
+from psidag.disk.tree import stored_array
 from psidag.framework import Noise, Progress, Task
 from psidag.solution import Candidate, Status
 
@@ -79,6 +80,7 @@ class Golem(Baseline):
     """
 
     name: ClassVar[str] = "GOLEM"
+    _matrices: ClassVar[int] = 20
 
     lambda1: float | None = None
     lambda2: float = 5.0
@@ -124,6 +126,19 @@ class Golem(Baseline):
     def conclude(self, task: Task, state: State) -> Candidate:
         """The iterate, made acyclic."""
         return cut(task, state.problem, state.W)[0]
+
+    def dump(self, state: State) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        kept = {key: getattr(state, key) for key in ("noise", "W", "iteration", "score", "steps")}
+        return kept | {"adam": state.adam.dump()}
+
+    def restore(self, task: Task, held: dict[str, Any]) -> State:
+        """The state that was dumped."""
+        noise = task.noise if held["noise"] == task.noise else "equal"
+        state = self._enter(task, noise, stored_array(held["W"], (task.d, task.d)), int(held["steps"]))
+        return state._replace(
+            adam=state.adam.restore(held["adam"]), iteration=int(held["iteration"]), score=float(held["score"])
+        )
 
     def score(self, problem: Regression, noise: Noise, W: Floats) -> float:
         """What is minimised."""

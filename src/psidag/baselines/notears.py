@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from psidag.baselines.baseline import (
     regression,
 )
 from psidag.baselines.owlqn import Descent, Smooth, advance, start
+from psidag.disk.tree import stored_array
 from psidag.framework import Progress, Task, equal_noise_only
 from psidag.solution import Candidate, Status
 
@@ -76,6 +77,7 @@ class Notears(Baseline):
     """
 
     name: ClassVar[str] = "NOTEARS"
+    _matrices: ClassVar[int] = 56
 
     lambda1: float = 0.1
     max_rounds: int = 100
@@ -118,6 +120,28 @@ class Notears(Baseline):
     def conclude(self, task: Task, state: State) -> Candidate:
         """The iterate, made acyclic."""
         return cut(task, state.problem, state.inner.x if state.inner else state.W)[0]
+
+    def dump(self, state: State) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        return {key: getattr(state, key) for key in ("W", "h", "rho", "alpha", "inner", "steps")}
+
+    def restore(self, task: Task, held: dict[str, Any]) -> State:
+        """The state that was dumped."""
+        shape = (task.d, task.d)
+        inner = None
+        if held["inner"] is not None:
+            x, value, gradient, pairs, iterations, evaluations, converged = held["inner"]
+            inner = Descent(
+                stored_array(x, shape),
+                float(value),
+                stored_array(gradient, shape),
+                tuple((stored_array(moved, shape), stored_array(turned, shape)) for moved, turned in pairs),
+                int(iterations),
+                int(evaluations),
+                bool(converged),
+            )
+        W, h, rho, alpha = stored_array(held["W"], shape), float(held["h"]), float(held["rho"]), float(held["alpha"])
+        return State(regression(task, self.lambda1), W, h, rho, alpha, inner, int(held["steps"]))
 
 
 def augmented_lagrangian(problem: Regression, rho: float, alpha: float) -> Smooth:

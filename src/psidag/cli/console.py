@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from psidag.errors import DataWarning
+from psidag.errors import CheckpointWarning, DataWarning
 
 
 def say(text: str = "") -> None:
@@ -32,7 +32,7 @@ def complain(text: str) -> None:
 
 def show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings as one line each; those of other libraries are not the user's business."""
-    if issubclass(category, DataWarning):
+    if issubclass(category, DataWarning | CheckpointWarning):
         sys.stderr.write(f"warning: {message}\n")
 
 

@@ -22,6 +22,8 @@ Examples:
 
   psidag fit table.parquet --drop id,date --missing drop -o graph.graphml -o edges.csv
 
+  psidag fit large.parquet --checkpoint run.ckpt --resume -o model.psidag
+
   psidag simulate ER2 --nodes 50 --rows 1000 -o - | psidag fit - --seed 0 --json
 """
 
@@ -57,6 +59,16 @@ def fit(
     max_time: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop then, with the best graph so far.")
     ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory to keep within, such as 4GB; else the best graph so far.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Keep the run in this file, to go on from with --resume.")
+    ] = None,
+    checkpoint_interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint if it is there; the graph is the same.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same graph.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
     progress: Annotated[
@@ -87,6 +99,10 @@ def fit(
             random_state=seed,
             n_jobs=jobs,
             progress=sys.stderr.isatty() if progress is None else progress,
+            max_memory=max_memory,
+            checkpoint=checkpoint,
+            checkpoint_interval=checkpoint_interval,
+            resume=resume,
         )
     except Interrupted as stopped:
         solution, interrupted = stopped.solution, True

@@ -10,6 +10,7 @@ from psidag.cli.console import say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table
 from psidag.data.files import FileTable
 from psidag.errors import listing
+from psidag.memory import as_text
 from psidag.profile import Profile, profile_table
 
 _EXAMPLES = """
@@ -89,7 +90,7 @@ def _lines(table: str, data: FileTable, found: Profile, expected: Any) -> list[s
         tell("R²", f"of each column on all others from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}:")
         tell("", _r2_advice(found.r2_median or 0.0))
     if expected is not None:
-        tell("engine", f"{expected.engine}: about {_duration(expected.seconds)} and {_size(expected.memory)}")
+        tell("engine", f"{expected.engine}: about {_duration(expected.seconds)} and {as_text(expected.memory)}")
     return lines
 
 
@@ -112,7 +113,3 @@ def _duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{max(seconds, 1):.0f} s"
-
-
-def _size(count: float) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{max(count / 1e6, 1):.0f} MB"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,8 @@ class TableFeed:
         shuffled = rng.permutation(len(table))
         aside = min(_MOST_HELD_OUT, round(holdout * len(table)))
         # With a handful of rows there is nothing to spare: they are judged by what they learn from.
-        self._held_out = self._rows(shuffled[:aside] if aside else shuffled)
+        self._aside = shuffled[:aside] if aside else shuffled
+        self._held_out = self._rows(self._aside)
         self._training = shuffled[aside:]
         self._next = 0
         self.batch_size = min(batch_size, len(self._training))
@@ -91,6 +92,22 @@ class TableFeed:
     def loss(self, W: NDArray[np.floating]) -> float:
         """½ mean |x − Wᵀx|² over the rows set aside."""
         return _loss(self._held_out.astype(W.dtype), W)
+
+    def dump(self) -> dict[str, Any]:
+        """Where the epoch stands, for :meth:`restore`."""
+        return {"aside": self._aside, "training": self._training, "next": self._next, "samples": self.samples}
+
+    def restore(self, held: dict[str, Any]) -> None:
+        """Go on where another feed of the same rows stood; ValueError if it is not of the same rows."""
+        aside, training = held["aside"], held["training"]
+        if len(aside) != len(self._aside) or len(training) != len(self._training):
+            raise ValueError("rows that are not those of the table")
+        for chosen in (aside, training):
+            if chosen.dtype.kind != "i" or chosen.ndim != 1 or chosen.min() < 0 or chosen.max() >= len(self._table):
+                raise ValueError("rows that the table does not have")
+        self._aside, self._training = aside, training
+        self._held_out = self._rows(aside)
+        self._next, self.samples = int(held["next"]), int(held["samples"])
 
     def _rows(self, chosen: NDArray[np.intp]) -> Floats:
         rows: Floats = np.asarray(self._table.X[chosen], dtype=np.float64) - self._mean

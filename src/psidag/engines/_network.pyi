@@ -38,6 +38,32 @@ class Network:
     def edge_count(self) -> int: ...
     def read(self, ends: _Longs, parents: _Ints, weights: _Floats, variances: _Floats) -> None: ...
     def read_order(self, order: _Ints) -> None: ...
+    def sizes(self) -> tuple[int, int, int]: ...
+    def dump(
+        self,
+        order: _Ints,
+        nodes: _Ints,
+        parents: _Ints,
+        children: _Ints,
+        levels: _Floats,
+        weights: _Floats,
+        inverses: _Floats,
+        queue: _Ints,
+        numbers: _Floats,
+        counts: _Longs,
+    ) -> None: ...
+    def restore(
+        self,
+        nodes: _Ints,
+        parents: _Ints,
+        children: _Ints,
+        levels: _Floats,
+        weights: _Floats,
+        inverses: _Floats,
+        queue: _Ints,
+        numbers: _Floats,
+        counts: _Longs,
+    ) -> None: ...
 
 def additions(
     S: _Matrix, net: Network, first: int, last: int, start: _Longs, found: _Ints, counts: _Ints, gains: _Floats

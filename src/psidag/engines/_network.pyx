@@ -10,6 +10,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from psidag.engines._chance cimport draw, is_covered, random_order, reverse
+from psidag.engines._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
 from psidag.engines._state cimport (
     Bag, State, become, enqueue, make_way, may_point, node_cost, pays, push, requeue, reselect,
 )
@@ -160,6 +161,29 @@ cdef class Network:
             at += fit.k
             ends[j] = at
             variances[j] = fit.v
+
+    def sizes(self):
+        """How many edges there are, entries of inverses, and nodes in the queue: the room that `dump` needs."""
+        return self.edge_count(), inverse_entries(&self.s), self.s.waiting
+
+    def dump(
+        self, int32_t[::1] order, int32_t[:, ::1] nodes, int32_t[::1] parents, int32_t[::1] children,
+        double[:, ::1] levels, double[::1] weights, double[::1] inverses, int32_t[::1] queue, double[::1] numbers,
+        int64_t[::1] counts,
+    ):
+        """Fill all that the search depends on; `engines.network_state` says what is where."""
+        dump_nodes(&self.s, order, nodes, levels, queue, numbers, counts)
+        dump_fits(&self.s, parents, children, weights, inverses)
+
+    def restore(
+        self, const int32_t[:, ::1] nodes, const int32_t[::1] parents, const int32_t[::1] children,
+        const double[:, ::1] levels, const double[::1] weights, const double[::1] inverses, const int32_t[::1] queue,
+        const double[::1] numbers, const int64_t[::1] counts,
+    ):
+        """Become what was dumped, on a new network of the same order. The caller has checked every index."""
+        restore_nodes(&self.s, nodes, levels, queue, numbers, counts)
+        if restore_fits(&self.s, nodes, parents, children, weights, inverses) < 0:
+            raise MemoryError("no memory for a regression")
 
 
 cdef int descendants(State* s, int32_t j, uint8_t* below, Bag* found) noexcept nogil:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.disk.tree import stored_array, stored_order
 from psidag.errors import InputError
 from psidag.framework import Progress, Task, equal_noise_only
 from psidag.graph.order import Order, order_change
@@ -122,6 +123,25 @@ class Exact:
     def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
         """The best round as it is."""
         return best
+
+    def dump(self, state: State) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        return {key: getattr(state, key) for key in ("W", "pull", "left", "steps", "last_order")}
+
+    def restore(self, task: Task, held: dict[str, Any]) -> State:
+        """The state that was dumped."""
+        d = task.d
+        return self.init(task)._replace(
+            W=stored_array(held["W"], (d, d)),
+            pull=stored_array(held["pull"], (d,)),
+            left=int(held["left"]),
+            steps=int(held["steps"]),
+            last_order=stored_order(held["last_order"], d),
+        )
+
+    def memory(self, n: int, d: int) -> float:
+        """Bytes at the most, beside the data."""
+        return 90.0 * d**2
 
     def _to_do(self) -> int:
         return self.gradient_steps if self.ordering == "projection" else 0

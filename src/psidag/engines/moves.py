@@ -69,9 +69,14 @@ def grown_order(data: Correlations, constraints: BoundConstraints, penalty: floa
     return order.astype(np.intp)
 
 
+def empty_network(data: Correlations, order: Order, constraints: BoundConstraints) -> Network:
+    """The network without edges, not even the required ones."""
+    return Network(data.d, order.astype(np.int32), np.ones(data.d), *_knowledge(constraints))
+
+
 def required_network(data: Correlations, order: Order, constraints: BoundConstraints) -> Network:
     """The network of the required edges alone."""
-    net = Network(data.d, order.astype(np.int32), np.ones(data.d), *_knowledge(constraints))
+    net = empty_network(data, order, constraints)
     everyone = np.arange(data.d, dtype=np.int32)
     write(data.matrix, net, everyone, *parent_lists(constraints.required_matrix), lock=True)
     return net

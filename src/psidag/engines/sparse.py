@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from psidag.data.correlations import Correlations, correlations
+from psidag.data.correlations import SINGLE_FROM, Correlations, correlations
+from psidag.disk.tree import stored_array, stored_order
 from psidag.engines._network import Network, drain, resample
 from psidag.engines.moves import (
     Fits,
@@ -25,6 +26,7 @@ from psidag.engines.moves import (
     required_network,
     set_score,
 )
+from psidag.engines.network_state import dump_network, restore_network
 from psidag.errors import InputError
 from psidag.framework import Progress, Task
 from psidag.graph.order import by_row, order_change
@@ -203,6 +205,38 @@ class Sparse:
         )
         return Candidate(best.order, weights, best.loss, fitted)
 
+    def dump(self, state: State) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        kept = state._asdict()
+        for found_again in ("data", "penalty", "levels"):
+            del kept[found_again]
+        return kept | {"net": None if state.net is None else dump_network(state.net, state.data.d)}
+
+    def restore(self, task: Task, held: dict[str, Any]) -> State:
+        """The state that was dumped."""
+        state, d = self.init(task), task.d
+        net = None if held["net"] is None else restore_network(state.data, task.constraints, held["net"])
+        level = int(held["level"])
+        if not 0 <= level < len(state.levels):
+            raise ValueError("a level that there is not")
+        return state._replace(
+            net=net,
+            level=level,
+            confirmed=bool(held["confirmed"]),
+            tried=frozenset(tuple(map(int, trial)) for trial in held["tried"]),
+            closed=_fits(held["closed"], d),
+            optimum=_fits(held["optimum"], d),
+            best=float(held["best"]),
+            optimum_loss=float(held["optimum_loss"]),
+            quiet=int(held["quiet"]),
+            restarts=int(held["restarts"]),
+            steps=int(held["steps"]),
+        )
+
+    def memory(self, n: int, d: int) -> float:
+        """Bytes at the most, beside the data: correlations and, where they are in single precision, the rows."""
+        return 4.0 * d * (d + n) if d >= SINGLE_FROM and n <= 2 * d else 24.0 * d**2
+
     def _begin(self, task: Task, state: State) -> State:
         """The graph to start from at the first level."""
         data, known, score = state.data, task.constraints, self._score(task, state)
@@ -312,3 +346,13 @@ class Sparse:
     def _count(self, state: State) -> tuple[State, Progress]:
         steps = 0 if state.net is None else state.net.counters[0]
         return state._replace(steps=steps), Progress(steps, 0)
+
+
+def _fits(held: Any, d: int) -> Fits | None:
+    """A DAG out of a file."""
+    if held is None:
+        return None
+    order, weights, variance = stored_order(held[0], d), held[1], stored_array(held[2], (d,))
+    if order is None or weights.shape != (d, d):
+        raise ValueError("a DAG that does not fit the columns")
+    return Fits(order, weights, variance)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.rows import RowFeed, feed, typical_scale
 from psidag.data.sources import needs_rows
+from psidag.disk.tree import stored_array, stored_order
 from psidag.errors import InputError
 from psidag.framework import Progress, Task, equal_noise_only
 from psidag.graph.order import Order, check_order, order_change
 from psidag.solution import Candidate, Status
 from psidag.stages.descent import Batch, Descent, Mask, Matrix, start, step
 from psidag.stages.projection import project, source_weights, target_weights
-from psidag.stages.steps import StepRule, Universal
+from psidag.stages.steps import Measured, StepRule, Universal
 from psidag.stages.within_order import least_squares_within
 
 #: Work per slice in floating-point operations: a fraction of a second, so that clocks and Ctrl-C are heeded.
@@ -182,6 +183,50 @@ class Stochastic:
         W = least_squares_within(moments.covariance, best.order, allowed).weights.toarray()
         return Candidate(best.order, W, state.feed.loss(W))
 
+    def dump(self, state: State) -> dict[str, Any]:
+        """What :meth:`restore` needs."""
+        descent = state.descent
+        table: Any = state.feed
+        kept = ("radius", "order", "last_order", "left", "steps", "loss_projected")
+        return {
+            "feed": table.dump(),
+            **{key: getattr(state, key) for key in kept},
+            **{key: getattr(descent, key) for key in ("weights", "average", "gradient", "averaged", "here")},
+            "rule": descent.rule_state,
+        }
+
+    def restore(self, task: Task, held: dict[str, Any]) -> State:
+        """The state that was dumped."""
+        d, state = task.d, self.init(task)
+        table: Any = state.feed
+        table.restore(held["feed"])
+        order, last_order = (stored_order(held[key], d) for key in ("order", "last_order"))
+        weights, average, gradient = (
+            stored_array(held[key], (d, d), state.descent.weights.dtype) for key in ("weights", "average", "gradient")
+        )
+        descent = state.descent._replace(
+            weights=weights,
+            average=average,
+            gradient=gradient,
+            free=_mask(self._stage(task, order)[0]),
+            averaged=int(held["averaged"]),
+            here=Measured(*held["here"]),
+            rule_state=_like(state.descent.rule_state, held["rule"]),
+        )
+        return state._replace(
+            radius=float(held["radius"]),
+            descent=descent,
+            order=order,
+            last_order=last_order,
+            left=int(held["left"]),
+            steps=int(held["steps"]),
+            loss_projected=float(held["loss_projected"]),
+        )
+
+    def memory(self, n: int, d: int) -> float:
+        """Bytes at the most, beside the data: weights, averages, masks and the covariance."""
+        return 96.0 * d**2
+
     def _project(self, task: Task, state: State) -> State:
         """ψ, between A1 and A2: the average keeps what points forward in the new order."""
         W = self._weights(state)
@@ -229,8 +274,8 @@ class Stochastic:
         first = rows.take()
         if first is None:
             first = np.zeros((1, task.d))
-        free: Mask = np.ascontiguousarray(allowed.T).view(np.uint8)
-        return start(weights, free, self._batch(first, scale, weights), task.workers, self.rule, radius, rule_state)
+        batch = self._batch(first, scale, weights)
+        return start(weights, _mask(allowed), batch, task.workers, self.rule, radius, rule_state)
 
     def _batch(self, rows: NDArray[np.floating], scale: NDArray[np.float64], like: Matrix) -> Batch:
         return Batch(rows.astype(like.dtype), (rows / scale).astype(like.dtype))
@@ -249,3 +294,13 @@ class Stochastic:
             "source": source_weights,
         }[self.projection](state.feed.sd**2)
         return project(W, weights=weights, constraints=task.constraints)
+
+
+def _like(state: Any, held: Any) -> Any:
+    """What is held, as the kind of tuple that the state of a step rule is; anything else as it is."""
+    return type(state)(*held) if isinstance(state, tuple) else held
+
+
+def _mask(allowed: NDArray[np.bool_]) -> Mask:
+    """What may have a weight, by target."""
+    return np.ascontiguousarray(allowed.T).view(np.uint8)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from psidag.graph.order import Order
 
-StatusCode = Literal["converged", "max_rounds", "time_limit", "data_ended", "diverged", "interrupted"]
+StatusCode = Literal["converged", "max_rounds", "time_limit", "memory_limit", "data_ended", "diverged", "interrupted"]
 
 
 class Status(NamedTuple):

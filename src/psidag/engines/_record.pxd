@@ -1,0 +1,114 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The state of a search to arrays and back, to the last bit.
+
+Regressions are updated in place as parents come and go, so their numbers depend on the way they came; so do the
+sequence of a node's parents and children and that of the queue. All of it is kept.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from psidag.engines._state cimport State, enqueue, push
+from psidag.stages._regression cimport Regression, make_score, reserve
+
+
+cdef inline Py_ssize_t inverse_entries(State* s) noexcept nogil:
+    cdef Py_ssize_t j, total = 0
+    for j in range(s.d):
+        total += s.fits[j].k * s.fits[j].k
+    return total
+
+
+cdef inline void dump_nodes(
+    State* s, int32_t[::1] order, int32_t[:, ::1] nodes, double[:, ::1] levels, int32_t[::1] queue,
+    double[::1] numbers, int64_t[::1] counts,
+) noexcept nogil:
+    cdef Py_ssize_t j, at
+    for j in range(s.d):
+        order[j] = s.order[j]
+        nodes[j, 0] = <int32_t> s.fits[j].k
+        nodes[j, 1] = <int32_t> s.fits[j].locked
+        nodes[j, 2] = <int32_t> s.children[j].size
+        nodes[j, 3] = s.stale[j]
+        levels[j, 0] = s.fits[j].v
+        levels[j, 1] = s.fits[j].variance
+        levels[j, 2] = s.sigma2[j]
+        levels[j, 3] = s.floor[j]
+    for j in range(s.waiting):
+        at = s.head + j
+        queue[j] = s.queue[at - s.d if at >= s.d else at]
+    numbers[0] = s.score.n
+    numbers[1] = s.score.penalty
+    numbers[2] = s.patience
+    numbers[3] = s.tolerance
+    counts[0] = s.max_parents
+    counts[1] = s.max_additions
+    counts[2] = s.sweeps
+    counts[3] = s.visits
+    counts[4] = s.moves
+
+
+cdef inline void dump_fits(
+    State* s, int32_t[::1] parents, int32_t[::1] children, double[::1] weights, double[::1] inverses
+) noexcept nogil:
+    cdef Py_ssize_t j, a, edge = 0, child = 0, entry = 0
+    cdef Regression* fit
+    for j in range(s.d):
+        fit = s.fits + j
+        for a in range(fit.k):
+            parents[edge + a] = fit.parents[a]
+            weights[edge + a] = fit.b[a]
+            memcpy(&inverses[entry], fit.M + a * fit.room, fit.k * sizeof(double))
+            entry += fit.k
+        edge += fit.k
+        for a in range(s.children[j].size):
+            children[child + a] = s.children[j].items[a]
+        child += s.children[j].size
+
+
+cdef inline void restore_nodes(
+    State* s, const int32_t[:, ::1] nodes, const double[:, ::1] levels, const int32_t[::1] queue,
+    const double[::1] numbers, const int64_t[::1] counts,
+) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(s.d):
+        s.stale[j] = nodes[j, 3] != 0
+        s.fits[j].v = levels[j, 0]
+        s.fits[j].variance = levels[j, 1]
+        s.sigma2[j] = levels[j, 2]
+        s.floor[j] = levels[j, 3]
+    for j in range(queue.shape[0]):
+        enqueue(s, queue[j])
+    s.score = make_score(numbers[0], numbers[1])
+    s.patience = numbers[2]
+    s.tolerance = numbers[3]
+    s.max_parents = counts[0]
+    s.max_additions = counts[1]
+    s.sweeps = counts[2]
+    s.visits = counts[3]
+    s.moves = counts[4]
+
+
+cdef inline int restore_fits(
+    State* s, const int32_t[:, ::1] nodes, const int32_t[::1] parents, const int32_t[::1] children,
+    const double[::1] weights, const double[::1] inverses,
+) noexcept nogil:
+    cdef Py_ssize_t j, a, edge = 0, child = 0, entry = 0
+    cdef Regression* fit
+    for j in range(s.d):
+        fit = s.fits + j
+        if nodes[j, 0] > 0 and reserve(fit, nodes[j, 0]) < 0:
+            return -1
+        fit.k = nodes[j, 0]
+        fit.locked = nodes[j, 1]
+        for a in range(fit.k):
+            fit.parents[a] = parents[edge + a]
+            fit.b[a] = weights[edge + a]
+            memcpy(fit.M + a * fit.room, &inverses[entry], fit.k * sizeof(double))
+            entry += fit.k
+        edge += fit.k
+        for a in range(nodes[j, 2]):
+            if push(s.children + j, children[child + a]) < 0:
+                return -1
+        child += nodes[j, 2]
+    return 0

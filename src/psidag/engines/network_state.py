@@ -1,0 +1,85 @@
+"""A network as arrays, with nothing left out, and back; what comes out of a file is checked before it is believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.data.correlations import Correlations
+from psidag.disk.tree import stored_array
+from psidag.engines._network import Network
+from psidag.engines.moves import empty_network
+from psidag.graph.constraints import BoundConstraints
+
+
+def dump_network(net: Network, d: int) -> dict[str, Any]:
+    """All that the search depends on.
+
+    ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
+    whether it is stale; ``levels`` its residual variance, variance, noise variance and floor. ``numbers`` are n,
+    penalty, patience and tolerance; ``counts`` the most parents and additions, sweeps, visits and moves.
+    """
+    edges, entries, waiting = net.sizes()
+    held: dict[str, Any] = {
+        "order": np.empty(d, np.int32),
+        "nodes": np.empty((d, 4), np.int32),
+        "parents": np.empty(edges, np.int32),
+        "children": np.empty(edges, np.int32),
+        "levels": np.empty((d, 4)),
+        "weights": np.empty(edges),
+        "inverses": np.empty(entries),
+        "queue": np.empty(waiting, np.int32),
+        "numbers": np.empty(4),
+        "counts": np.empty(5, np.int64),
+    }
+    net.dump(**held)
+    return held
+
+
+def restore_network(data: Correlations, constraints: BoundConstraints, held: dict[str, Any]) -> Network:
+    """The network that was dumped; ValueError if it is none on these columns."""
+    d = data.d
+    nodes = stored_array(held["nodes"], (d, 4), np.int32)
+    order = stored_array(held["order"], (d,), np.int32)
+    parents_of, locked, children_of = (nodes[:, k].astype(np.int64) for k in range(3))
+    edges = len(held["parents"])
+    parents = stored_array(held["parents"], (edges,), np.int32)
+    children = stored_array(held["children"], (edges,), np.int32)
+    queue = stored_array(held["queue"], (len(held["queue"]),), np.int32)
+    _check_indices(order, parents, children, queue)
+    if nodes.min() < 0 or parents_of.sum() != edges or children_of.sum() != edges or np.any(locked > parents_of):
+        raise ValueError("a network whose lists do not fit")
+    place = np.empty(d, np.int64)
+    place[order] = np.arange(d)
+    tails, heads = parents.astype(np.int64), np.repeat(np.arange(d), parents_of)
+    if np.any(place[tails] >= place[heads]):
+        raise ValueError("a network that is not a DAG in its order")
+    mirrored = np.repeat(np.arange(d), children_of) * d + children
+    if not np.array_equal(np.sort(tails * d + heads), np.sort(mirrored)) or len(np.unique(mirrored)) != edges:
+        raise ValueError("a network whose parents and children do not agree")
+    net = empty_network(data, order.astype(np.intp), constraints)
+    net.restore(
+        nodes,
+        parents,
+        children,
+        stored_array(held["levels"], (d, 4)),
+        stored_array(held["weights"], (edges,)),
+        stored_array(held["inverses"], (int((parents_of**2).sum()),)),
+        queue,
+        stored_array(held["numbers"], (4,)),
+        stored_array(held["counts"], (5,), np.int64),
+    )
+    return net
+
+
+def _check_indices(order: NDArray[np.int32], *lists: NDArray[np.int32]) -> None:
+    d = len(order)
+    if not np.array_equal(np.sort(order), np.arange(d)):
+        raise ValueError("a network without an order")
+    for nodes in lists:
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= d):
+            raise ValueError("a network with a node that is none of the columns")
+    if len(np.unique(lists[-1])) != len(lists[-1]):
+        raise ValueError("a queue that names a node twice")
