@@ -37,7 +37,8 @@ class Checkpoint:
     path : str or Path
         The file. Without ``resume`` it must not be there yet.
     interval : float
-        Seconds between two checkpoints; more where writing takes more than a twentieth of the time.
+        Seconds between two checkpoints; more where writing would take more than a twentieth of the time. 0 is after
+        every step, whatever it takes.
     resume : bool
         Go on from the file if it is there.
     seeded : bool
@@ -76,7 +77,7 @@ class Checkpoint:
                 warnings.warn(f"the run goes on without a new checkpoint: {error}", CheckpointWarning, stacklevel=4)
             self._warned = True
         end = time.monotonic()
-        self._due = end + max(self._interval, (end - start) / _SHARE)
+        self._due = end + (max(self._interval, (end - start) / _SHARE) if self._interval else 0.0)
 
     def _write(self, at: Snapshot) -> None:
         arrays: Arrays = {}

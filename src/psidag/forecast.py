@@ -46,7 +46,7 @@ def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
 
 
 def _stochastic(engine: Engine, n: int, d: int) -> float:
-    batch = getattr(engine, "batch_size", None) or (64 if d < 2000 else 256)
+    batch: int = getattr(engine, "batch_size", None) or (64 if d < 2000 else 256)
     steps: int = getattr(engine, "tau1", 0) + getattr(engine, "tau2", 0)
     work = 4.0 * min(batch, n) * d**2
     return _ROUNDS * steps * (_STEP + work / _speed(d))
