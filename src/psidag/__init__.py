@@ -1,6 +1,6 @@
 """psidag learns directed acyclic graphs from data.
 
-``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it; ``psidag.exchange`` takes graphs to other
+``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it, ``bootstrap`` says how sure it is; ``psidag.exchange`` takes graphs to other
 tools and back; ``psidag.simulate``, ``psidag.metrics`` and ``psidag.datasets`` are the field around them. What is
 named here is the API.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from psidag import exchange
+from psidag.bootstrap import BootstrapInterrupted, bootstrap
 from psidag.compare import compare
 from psidag.data.moments import Moments
 from psidag.engines.exact import Exact
@@ -21,7 +22,7 @@ from psidag.graph.constraints import Constraints
 from psidag.graph.dag import DAG
 from psidag.learn import Interrupted, fit_dag, fit_order, learn_dag
 from psidag.path import PenaltyPath, penalty_path
-from psidag.solution import Solution
+from psidag.solution import Confidence, Solution
 from psidag.stages.projection import project
 from psidag.stages.steps import SGD, Universal
 
@@ -33,6 +34,8 @@ __version__ = "0.1.0"
 __all__ = [
     "DAG",
     "SGD",
+    "BootstrapInterrupted",
+    "Confidence",
     "Constraints",
     "DataWarning",
     "Exact",
@@ -45,6 +48,7 @@ __all__ = [
     "Sparse",
     "Stochastic",
     "Universal",
+    "bootstrap",
     "compare",
     "exchange",
     "fit_dag",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Self, cast
 
 import numpy as np
@@ -9,9 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from psidag.bootstrap import bootstrap
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.moments import Moments
+from psidag.data.resampling import Resampling
 from psidag.data.sources import Table
 from psidag.errors import InputError
 from psidag.framework import Callback, Engine, Noise
@@ -19,7 +22,7 @@ from psidag.graph.constraints import Constraints
 from psidag.graph.metrics import squared_loss
 from psidag.learn import Interrupted, as_generator, bind, choose_engine, learn_dag
 from psidag.online import OnlineLearner
-from psidag.solution import Solution
+from psidag.solution import Confidence, Solution
 
 _RESULTS = ("solution_", "adjacency_", "order_", "intercept_", "status_", "trace_", "n_iter_")
 
@@ -185,6 +188,48 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         table = self._rows(X, sample_weight, "score", seen=True)
         return -squared_loss(self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight)
 
+    def bootstrap(
+        self,
+        X: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        replicates: int = 100,
+        method: Resampling = "bootstrap",
+        fraction: float = 0.5,
+        resume: Confidence | str | Path | None = None,
+    ) -> Confidence:
+        """How sure: learn with the same options from many draws of the rows; see :func:`psidag.bootstrap`.
+
+        If the model is fitted, ``solution_`` carries the answer from then on: its edges have a support.
+
+        Parameters
+        ----------
+        X : array, DataFrame, Arrow table, path or Moments
+            The rows that the model was, or will be, fitted to.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows.
+        replicates, method, fraction, resume
+            As in :func:`psidag.bootstrap`.
+
+        Returns
+        -------
+        Confidence
+        """
+        confidence = bootstrap(
+            X,
+            self.solver,
+            replicates=replicates,
+            method=method,
+            fraction=fraction,
+            sample_weight=sample_weight,
+            missing=self.missing,
+            resume=resume,
+            **self._options(),
+        )
+        if hasattr(self, "solution_"):
+            self.solution_ = self.solution_.with_confidence(confidence)
+        return confidence
+
     def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table:
         """The rows of one table or array, with the columns that were seen before."""
         if isinstance(X, Moments) or hasattr(X, "__next__"):
@@ -196,18 +241,12 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         return cast(Table, as_source(X, sample_weight=sample_weight, missing=missing, least_rows=1))
 
     def _learn(self, source: Any) -> Solution:
-        return learn_dag(
-            source,
-            self.solver,
-            noise=self.noise,
-            threshold=self.threshold,
-            constraints=self.constraints,
-            max_time=self.max_time,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            callback=self.callback,
-        )
+        return learn_dag(source, self.solver, callback=self.callback, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """The parameters that learning once and learning many times share."""
+        shared = ("noise", "threshold", "constraints", "max_time", "random_state", "n_jobs", "progress")
+        return {name: getattr(self, name) for name in shared}
 
     def _note_columns(self, X: Any, names: tuple[str, ...]) -> None:
         """What scikit-learn remembers of the input: the number of columns, and their names if it had any."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -38,6 +38,18 @@ class Task:
     def d(self) -> int:
         """Number of variables."""
         return self.source.d
+
+
+def check_noise(noise: str) -> None:
+    """Raise unless this is one of the noise models."""
+    if noise not in get_args(Noise):
+        raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
+
+
+def check_time(max_time: float | None) -> None:
+    """Raise unless this is a time to stop at, or None."""
+    if max_time is not None and not max_time > 0:
+        raise InputError(f"max_time must be a positive number of seconds or None; got {max_time!r}")
 
 
 def equal_noise_only(task: Task, name: str) -> None:
@@ -168,8 +180,7 @@ def run(
     before them by more than ``engine.tol`` times its value. An engine of patience 0 is not judged by its
     loss: it says itself when it has finished, and its last round is the answer.
     """
-    if max_time is not None and not max_time > 0:
-        raise InputError(f"max_time must be a positive number of seconds or None; got {max_time!r}")
+    check_time(max_time)
     start = time.perf_counter()
     at = (None if keeper is None else keeper.begin(engine, task)) or Snapshot(state)
     before, status, between = at.seconds, at.verdict, True

@@ -20,7 +20,7 @@ from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import InputError, listing
-from psidag.framework import Callback, Engine, Noise, Progress, Task, run
+from psidag.framework import Callback, Engine, Noise, Progress, Task, check_noise, run
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.graph.order import check_order, topological_order
@@ -129,8 +129,7 @@ def learn_dag(
     >>> [(cause, target) for cause, target, _ in solution.dag.edges()]
     [('dose', 'effect')]
     """
-    if noise not in ("equal", "unequal"):
-        raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
+    check_noise(noise)
     check_threshold(threshold)
     memory = None if max_memory is None else as_bytes(max_memory)
     keeper = _keeper(checkpoint, checkpoint_interval, resume, random_state)

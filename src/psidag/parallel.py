@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -34,6 +35,26 @@ class Workers:
         if self._pool is None or len(pieces) < 2:
             return [work(piece) for piece in pieces]
         return list(self._pool.map(work, pieces))
+
+    def stream(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """``map`` for long work: each result as it comes, still in order, a few items ahead of who takes them.
+
+        What has not begun when the iteration is left, by an error or by hand, is not begun any more.
+        """
+        if self._pool is None:
+            yield from map(work, items)
+            return
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(self._pool.submit(work, item))
+                if len(waiting) > 2 * self.jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 #: No threads: for work inside work that is shared out already.

@@ -31,21 +31,21 @@ def check_threshold(threshold: float | None) -> None:
 def conclude(engine: str, task: Task, outcome: Outcome, threshold: float | None) -> Solution:
     """The solution of a finished run, with warnings about the data behind it."""
     candidate = outcome.candidate
-    chosen = candidate.fitted
-    # Wide tables are searched without moments in double precision: none are made for the warnings alone.
-    known = chosen is None or threshold is not None or task.source.has_moments
-    moments = task.source.moments(task.workers) if known else None
-    if chosen is None or threshold is not None:
-        weights, chosen = select_edges(
-            task.source.moments(task.workers), candidate, threshold, task.constraints, task.workers
-        )
-    else:
-        weights = candidate.weights
+    weights, chosen = chosen_edges(task, candidate, threshold)
     solution = assemble(
         engine, DAG(weights, candidate.order, task.source.names), chosen, candidate, outcome.status, outcome.trace
     )
-    warn(solution, moments, task.noise)
+    # Wide tables are searched without moments in double precision: none are made for the warnings alone.
+    warn(solution, task.source.moments(task.workers) if task.source.has_moments else None, task.noise)
     return solution
+
+
+def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> tuple[sp.csr_array, Fitted]:
+    """The weights that stay: as the engine chose them, or by a rule where it has none or a threshold is given."""
+    if candidate.fitted is not None and threshold is None:
+        return candidate.weights, candidate.fitted
+    moments = task.source.moments(task.workers)
+    return select_edges(moments, candidate, threshold, task.constraints, task.workers)
 
 
 def select_edges(

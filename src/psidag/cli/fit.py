@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+import time
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +13,13 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
+from psidag.data.files import FileTable
 from psidag.data.missing import Missing
+from psidag.data.resampling import Resampling
+from psidag.errors import DataWarning, InputError
 from psidag.framework import Noise
 from psidag.graph.constraints import Constraints
+from psidag.solution import Solution
 
 _EXAMPLES = """
 Examples:
@@ -23,6 +29,8 @@ Examples:
   psidag fit table.parquet --drop id,date --missing drop -o graph.graphml -o edges.csv
 
   psidag fit large.parquet --checkpoint run.ckpt --resume -o model.psidag
+
+  psidag fit table.csv --bootstrap 100 -o edges.csv
 
   psidag simulate ER2 --nodes 50 --rows 1000 -o - | psidag fit - --seed 0 --json
 """
@@ -74,6 +82,21 @@ def fit(
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="Progress bar; by default on a terminal.")
     ] = None,
+    replicates: Annotated[
+        int | None,
+        typer.Option(
+            "--bootstrap", metavar="TIMES", help="Learn from so many draws of the rows: support of each edge."
+        ),
+    ] = None,
+    resampling: Annotated[
+        Resampling, typer.Option(help="Draw all rows with replacement, or half of them without, in pairs.")
+    ] = "bootstrap",
+    draws: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Keep the draws of --bootstrap in this file, and go on from it if it is there."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn a graph from a table.
@@ -81,31 +104,35 @@ def fit(
     Prints a summary and the strongest edges. Ctrl-C keeps the best graph so far: it is written like any other,
     and the exit code is 130.
     """
-    from psidag.learn import Interrupted, learn_dag
-
     graphs.check_outputs(output or [])
+    if replicates is None and (draws is not None or resampling != "bootstrap"):
+        raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
     data = load_table(table, columns, drop, rows).numbers_only()
     note_kinds(data)
-    interrupted = False
-    try:
-        solution = learn_dag(
-            data,
-            solver,
-            noise=noise,
-            threshold=threshold,
-            constraints=None if knowledge is None else Constraints.from_file(knowledge),
-            missing=missing,
-            max_time=max_time,
-            random_state=seed,
-            n_jobs=jobs,
-            progress=sys.stderr.isatty() if progress is None else progress,
-            max_memory=max_memory,
-            checkpoint=checkpoint,
-            checkpoint_interval=checkpoint_interval,
-            resume=resume,
-        )
-    except Interrupted as stopped:
-        solution, interrupted = stopped.solution, True
+    options: dict[str, Any] = {
+        "solver": solver,
+        "noise": noise,
+        "threshold": threshold,
+        "constraints": None if knowledge is None else Constraints.from_file(knowledge),
+        "missing": missing,
+        "max_time": max_time,
+        "random_state": seed,
+        "n_jobs": jobs,
+        "progress": sys.stderr.isatty() if progress is None else progress,
+    }
+    begun = time.perf_counter()
+    keeping = {
+        "max_memory": max_memory,
+        "checkpoint": checkpoint,
+        "checkpoint_interval": checkpoint_interval,
+        "resume": resume,
+    }
+    solution, interrupted = _learn(data, options | keeping)
+    if replicates is not None and not interrupted:
+        # What is left of the time; at least a moment, so that the status says how far it came.
+        left = None if max_time is None else max(max_time - (time.perf_counter() - begun), 1e-3)
+        drawing = {"replicates": replicates, "method": resampling, "resume": draws, "max_time": left}
+        solution, interrupted = _draw(data, solution, options | drawing)
     for path in output or []:
         graphs.save(solution, path)
     if as_json:
@@ -116,3 +143,26 @@ def fit(
             note(f"wrote {path}")
     if interrupted:
         raise typer.Exit(130)
+
+
+def _learn(data: FileTable, options: dict[str, Any]) -> tuple[Solution, bool]:
+    """The graph, and whether it was stopped by hand."""
+    from psidag.learn import Interrupted, learn_dag
+
+    try:
+        return learn_dag(data, **options), False
+    except Interrupted as stopped:
+        return stopped.solution, True
+
+
+def _draw(data: FileTable, solution: Solution, options: dict[str, Any]) -> tuple[Solution, bool]:
+    """The graph with the support of its edges, and whether that was stopped by hand."""
+    from psidag.bootstrap import BootstrapInterrupted, bootstrap
+
+    with warnings.catch_warnings():
+        # What there is to say about the data has been said.
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            return solution.with_confidence(bootstrap(data, **options)), False
+        except BootstrapInterrupted as stopped:
+            return solution.with_confidence(stopped.confidence), True

@@ -1,7 +1,8 @@
-"""From weights with cycles to a DAG: the smallest threshold that breaks every cycle."""
+"""From edges with cycles to a DAG: by the smallest threshold that breaks every cycle, or edge by edge."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.graph.constraints import BoundConstraints
-from psidag.graph.order import Order, topological_order
+from psidag.graph.order import Order, positions, topological_order
 
 
 class Acyclic(NamedTuple):
@@ -79,6 +80,70 @@ def break_cycles(W: ArrayLike, at_least: float = 0.0, constraints: BoundConstrai
     weights[gone] = 0.0
     found = topological_order(graph(kept))
     return Acyclic(weights, found[found < d], threshold)
+
+
+def keep_acyclic(
+    sources: NDArray[np.integer], targets: NDArray[np.integer], constraints: BoundConstraints
+) -> tuple[NDArray[np.bool_], Order]:
+    """Take edges one after another, each unless it closes a cycle with those taken before it.
+
+    An order is kept in which all edges taken point forward. An edge that points backward in it is followed forward
+    as far as its own source stands: either that is met, which is the cycle, or what was met moves behind it
+    (Pearce & Kelly 2006). Most edges cost no search at all.
+
+    Parameters
+    ----------
+    sources, targets : arrays of int
+        The edges, the most important one first.
+    constraints : BoundConstraints
+        The order respects them; an edge that contradicts required edges or tiers counts as closing a cycle.
+
+    Returns
+    -------
+    kept : boolean array
+        Which edges were taken.
+    order : array of shape (d,)
+        An order in which they all point forward.
+
+    Examples
+    --------
+    >>> from psidag.graph.constraints import unconstrained
+    >>> keep_acyclic(np.array([0, 1, 2]), np.array([1, 2, 0]), unconstrained("abc"))[0]
+    array([ True,  True, False])
+    """
+    before = constraints.precedence
+    children = [before.indices[before.indptr[v] : before.indptr[v + 1]].tolist() for v in range(before.shape[0])]
+    parents: list[list[int]] = [[] for _ in children]
+    for v, below in enumerate(children):
+        for u in below:
+            parents[u].append(v)
+    place = positions(topological_order(before)).tolist()
+    kept = np.zeros(len(sources), dtype=bool)
+    for k, (i, j) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
+        if place[i] > place[j]:
+            ahead = _reach(children, j, lambda v, last=place[i]: place[v] <= last)
+            if i in ahead:
+                continue
+            behind = _reach(parents, i, lambda v, first=place[j]: place[v] >= first)
+            moved = sorted(behind, key=place.__getitem__) + sorted(ahead, key=place.__getitem__)
+            for v, slot in zip(moved, sorted(place[v] for v in moved), strict=True):
+                place[v] = slot
+        kept[k] = True
+        children[i].append(j)
+        parents[j].append(i)
+    order = np.argsort(place)
+    return kept, order[order < constraints.d]
+
+
+def _reach(steps: list[list[int]], start: int, within: Callable[[int], bool]) -> set[int]:
+    """What can be reached from a vertex without leaving a part of the order."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        for v in steps[waiting.pop()]:
+            if v not in seen and within(v):
+                seen.add(v)
+                waiting.append(v)
+    return seen
 
 
 def _is_acyclic(graph: sp.csr_array) -> bool:

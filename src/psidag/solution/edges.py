@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from psidag.data.moments import Moments
 from psidag.graph.dag import DAG
 from psidag.graph.order import by_row
+from psidag.solution.tables import EdgeRows
 
 Floats = NDArray[np.float64]
 
@@ -28,15 +28,18 @@ class Edge(NamedTuple):
     weight: float
     standard_error: float
     standardised: float
+    support: float | None = None
+    reverse_support: float | None = None
 
 
-class EdgeTable(Sequence[Edge]):
+class EdgeTable(EdgeRows[Edge]):
     """The edges of a solution, strongest first; a list of rows that prints as a table.
 
     ``weight`` is how much the target changes when the source changes by one unit, other parents held fixed.
     ``standard_error`` is that of the regression of the target on its parents, so given the order and the
     parents: the uncertainty of having chosen these is not in it. ``standardised`` is the weight between
-    variables of variance one, and what the table is sorted by.
+    variables of variance one, and what the table is sorted by. ``support`` and ``reverse_support`` are the shares of
+    the replicates of a bootstrap that have the edge and its reverse; None, and no column, where none was run.
 
     Examples
     --------
@@ -49,64 +52,52 @@ class EdgeTable(Sequence[Edge]):
     dose    effect   1.987    0.03196        0.8915
     """
 
-    def __init__(self, dag: DAG, standard_error: Floats | None, variance: Floats) -> None:
+    _row = Edge
+    _headings: ClassVar = {"standard_error": "std.error", "reverse_support": "reverse"}
+    _rest = "weaker edges"
+
+    def __init__(
+        self,
+        dag: DAG,
+        standard_error: Floats | None,
+        variance: Floats,
+        support: tuple[Floats, Floats] | None = None,
+    ) -> None:
         matrix = dag.weights.tocoo()
         sd = np.sqrt(variance)
         scale = np.divide(sd[matrix.row], sd[matrix.col], out=np.full(dag.n_edges, np.nan), where=sd[matrix.col] > 0)
         standardised = matrix.data * scale
         strength = np.nan_to_num(np.abs(standardised))
         ranked = np.lexsort((matrix.col, matrix.row, -strength))
-        self._names = dag.names
-        self._ends = matrix.row[ranked], matrix.col[ranked]
         error = np.full(dag.n_edges, np.nan) if standard_error is None else standard_error
-        self._values = np.column_stack([matrix.data, error, standardised])[ranked]
+        values = {"weight": matrix.data, "standard_error": error, "standardised": standardised}
+        if support is not None:
+            values |= dict(zip(("support", "reverse_support"), support, strict=True))
+        ends = matrix.row[ranked], matrix.col[ranked]
+        super().__init__(dag.names, ends, {name: column[ranked] for name, column in values.items()})
 
-    def __len__(self) -> int:
-        return len(self._values)
 
-    @overload
-    def __getitem__(self, key: int) -> Edge: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[Edge]: ...
-    def __getitem__(self, key: int | slice) -> Edge | list[Edge]:
-        if isinstance(key, slice):
-            return [self[k] for k in range(*key.indices(len(self)))]
-        weight, error, standardised = self._values[key].tolist()
-        sources, targets = self._ends
-        return Edge(self._names[sources[key]], self._names[targets[key]], weight, error, standardised)
+class Support(NamedTuple):
+    """One pair of variables that replicates have joined; see :class:`SupportTable` for what the numbers mean."""
 
-    def __iter__(self) -> Iterator[Edge]:
-        return (self[k] for k in range(len(self)))
+    source: str
+    target: str
+    support: float
+    reverse_support: float
+    weight: float
+    weight_sd: float
 
-    def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame."""
-        import pandas as pd
 
-        return pd.DataFrame(list(self), columns=list(Edge._fields))
+class SupportTable(EdgeRows[Support]):
+    """Edges that replicates have, the best supported first; a list of rows that prints as a table.
 
-    def to_text(self, limit: int | None = None) -> str:
-        """The first rows, aligned."""
-        shown = self[: len(self) if limit is None else limit]
-        if not shown:
-            return "no edges"
-        source = max(6, *(len(edge.source) for edge in shown))
-        target = max(6, *(len(edge.target) for edge in shown))
-        lines = [f"{'source':<{source}}  {'target':<{target}}  {'weight':>6}  std.error  standardised"]
-        cells = [[f"{v:.4g}" for v in edge[2:]] for edge in shown]
-        width = max(6, *(len(row[0]) for row in cells))
-        lines[0] = f"{'source':<{source}}  {'target':<{target}}  {'weight':>{width}}  std.error  standardised"
-        for edge, (weight, error, standardised) in zip(shown, cells, strict=True):
-            ends = f"{edge.source:<{source}}  {edge.target:<{target}}"
-            lines.append(f"{ends}  {weight:>{width}}  {error:>9}  {standardised:>12}")
-        if len(shown) < len(self):
-            lines.append(f"… and {len(self) - len(shown)} weaker edges")
-        return "\n".join(lines)
+    ``support`` and ``reverse_support`` are the shares of the replicates that have the edge and its reverse. ``weight``
+    and ``weight_sd`` are mean and standard deviation of the weight over the replicates that have the edge; the
+    deviation of an edge seen once is not a number.
+    """
 
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def __repr__(self) -> str:
-        return f"EdgeTable({len(self)} edges)"
+    _row = Support
+    _headings: ClassVar = {"reverse_support": "reverse", "weight_sd": "sd"}
 
 
 def standard_errors(moments: Moments, dag: DAG, residual_variance: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from psidag.graph.order import Order
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM
 from psidag.solution import effects, prediction, storage
+from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable
 from psidag.solution.residuals import ResidualChecks, check_residuals
@@ -57,6 +58,8 @@ class Solution:
         The best order and its weights before edges were chosen.
     standard_error : array of shape (number of edges,), optional
         Of the weights, in the order of ``dag.weights.data``; see :class:`~psidag.solution.edges.EdgeTable`.
+    confidence : Confidence, optional
+        What a bootstrap has found; see :meth:`with_confidence`.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Solution:
     selection: str
     candidate: Candidate
     standard_error: NDArray[np.float64] | None = None
+    confidence: Confidence | None = None
 
     @property
     def order(self) -> Order:
@@ -98,8 +102,24 @@ class Solution:
         return self.dag.names
 
     def edges(self) -> EdgeTable:
-        """The edges with weight, standard error given the order, and standardised weight; strongest first."""
-        return EdgeTable(self.dag, self.standard_error, self.variance)
+        """The edges with weight, standard error given the order, and standardised weight; strongest first.
+
+        With their support among replicates, too, where a bootstrap was run.
+        """
+        support = None if self.confidence is None else self.confidence.of(self.dag)
+        return EdgeTable(self.dag, self.standard_error, self.variance, support)
+
+    def with_confidence(self, confidence: Confidence | None) -> Solution:
+        """The same solution, with the support of its edges in tables, files and summaries.
+
+        Parameters
+        ----------
+        confidence : Confidence or None
+            What :func:`psidag.bootstrap` has found for the same variables.
+        """
+        if confidence is not None:
+            confidence.of(self.dag)  # the same variables, or an error that says so
+        return replace(self, confidence=confidence)
 
     def diagnostics(self) -> Diagnostics:
         """How far the directions rest on the units of the columns, and whether noise variances are equal."""
@@ -217,6 +237,10 @@ class Solution:
         values = {"standardised": W.data * sd[W.row] / sd[W.col]}
         if self.standard_error is not None:
             values = {"standard_error": self.standard_error} | values
+        about: dict[str, Any] = {}
+        if self.confidence is not None:
+            values |= dict(zip(("support", "reverse_support"), self.confidence.of(self.dag), strict=True))
+            about = {"replicates": self.confidence.replicates, "resampling": self.confidence.method}
         return Content(
             self.dag,
             edge_values={key: value.tolist() for key, value in values.items()},
@@ -232,6 +256,7 @@ class Solution:
                 "message": self.status.message,
                 "n_samples": self.n_samples,
                 "order": [self.names[v] for v in self.order],
+                **about,
             },
         )
 

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from psidag.graph.order import Order
 
-StatusCode = Literal["converged", "max_rounds", "time_limit", "memory_limit", "data_ended", "diverged", "interrupted"]
+StatusCode = Literal[
+    "converged", "max_rounds", "time_limit", "memory_limit", "data_ended", "diverged", "interrupted", "complete"
+]
 
 
 class Status(NamedTuple):
@@ -21,7 +23,7 @@ class Status(NamedTuple):
     @property
     def ok(self) -> bool:
         """Whether the run ended by its own criterion rather than by a limit or a failure."""
-        return self.code in ("converged", "data_ended")
+        return self.code in ("converged", "data_ended", "complete")
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

@@ -1,4 +1,4 @@
-"""A solution in one file: a zip archive of ``solution.json`` and ``.npy`` arrays, with checksums and a version."""
+"""A solution, and what is known of the confidence in it, in one file; see :mod:`psidag.disk.archive`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from psidag.disk.archive import Kind, damage_named, read_archive, write_archive
 from psidag.graph.dag import DAG
+from psidag.solution.confidence import Confidence
 from psidag.solution.status import Candidate, Round, Status
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
 _KIND = Kind("psidag-solution", 1, "psidag solution")
 _VECTORS = ("intercept", "residual_variance", "mean", "variance")
+#: Arrays of the confidence stand beside those of the solution under names of their own.
+_CONFIDENCE = "confidence_"
 
 
 def save(solution: Solution, path: str | Path) -> None:
-    """Write the solution, whole or not at all. Nothing in the file is code; any zip tool opens it."""
+    """Write the solution, whole or not at all."""
     candidate = sp.csr_array(solution.candidate.weights)
     arrays: dict[str, NDArray[Any]] = {key: getattr(solution, key) for key in _VECTORS}
     arrays |= {"order": solution.order, "candidate_order": solution.candidate.order}
@@ -30,6 +33,9 @@ def save(solution: Solution, path: str | Path) -> None:
         arrays |= {f"{key}_data": matrix.data, f"{key}_indices": matrix.indices, f"{key}_indptr": matrix.indptr}
     if solution.standard_error is not None:
         arrays["standard_error"] = solution.standard_error
+    confidence = solution.confidence
+    if confidence is not None:
+        arrays |= {_CONFIDENCE + key: array for key, array in confidence.arrays().items()}
     head = {
         "names": solution.names,
         "n_samples": solution.n_samples,
@@ -38,6 +44,7 @@ def save(solution: Solution, path: str | Path) -> None:
         "engine": solution.engine,
         "selection": solution.selection,
         "candidate_loss": _or_null(float(solution.candidate.loss)),
+        "confidence": None if confidence is None else confidence.head(),
     }
     write_archive(path, _KIND, head, arrays)
 
@@ -67,7 +74,7 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
     error = arrays.get("standard_error")
     if error is not None and error.shape != (matrices["weights"].nnz,):
         raise ValueError("standard_error does not fit the edges")
-    return Solution(
+    solution = Solution(
         dag=DAG.from_weights(matrices["weights"], arrays["order"], names),
         **vectors,
         n_samples=float(head["n_samples"]),
@@ -78,6 +85,10 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         candidate=Candidate(arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])),
         standard_error=error,
     )
+    if head.get("confidence") is None:
+        return solution
+    own = {key.removeprefix(_CONFIDENCE): array for key, array in arrays.items() if key.startswith(_CONFIDENCE)}
+    return solution.with_confidence(Confidence.rebuild(head["confidence"], own))
 
 
 def _or_null(value: float) -> float | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from psidag.graph.dag import DAG
 from psidag.graph.sortability import sortability
+from psidag.solution.confidence import Confidence
 
 if TYPE_CHECKING:
     from psidag.solution.solution import Solution
@@ -34,7 +36,18 @@ def summarise(solution: Solution) -> str:
                 f"  units   variance rises along {100 * share:.0f} % of the paths: directions lean on the units\n"
                 "          of the columns, and may turn when a column is rescaled"
             )
+    if solution.confidence is not None:
+        lines.append(f"  support {_support(dag, solution.confidence)}")
     table = solution.edges()
     title = "strongest edges" if len(table) > _EDGES else "edges"
     body = "\n".join("  " + line for line in table.to_text(_EDGES).splitlines())
     return "\n".join([*lines, "", f"{title}:", body])
+
+
+def _support(dag: DAG, confidence: Confidence) -> str:
+    """How many edges of the graph most replicates have, and how the bootstrap ended if it did not end well."""
+    support, _ = confidence.of(dag)
+    sure, doubtful = int((support >= _HIGH).sum()), int((support < 0.5).sum())
+    kind = f"{confidence.replicates} replicates ({confidence.method})"
+    unfinished = "" if confidence.status.ok else f"\n          {confidence.status}"
+    return f"{sure} edges in 90 % of {kind}, {doubtful} in fewer than half{unfinished}"
