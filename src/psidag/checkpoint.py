@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import time
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +143,9 @@ def _check_resumable(engine: Engine, source: Source) -> None:
 
 def _owner(engine: Engine, task: Task) -> dict[str, str]:
     """What a checkpoint belongs to, as short texts that are the same for the same run."""
-    from psidag import __version__
-
     known = task.constraints
     return {
-        "psidag": __version__,
+        "psidag": version("psidag"),
         "columns": _digest(list(task.source.names)),
         "data": _digest(_traits(task.source, task)),
         "engine": f"{engine.name} {_digest(_options(engine))}",
