@@ -150,7 +150,7 @@ def test_a_foreign_checkpoint_is_refused_and_kept(half, changed, culprit):
 
 
 def test_another_version_is_refused(half, monkeypatch):
-    monkeypatch.setattr("psidag.checkpoint.version", lambda _: "9.9")
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "9.9")
     with pytest.raises(InputError, match=r"written by psidag .* and this is 9\.9"):
         learn_dag(PROBLEM.X, random_state=0, checkpoint=half, resume=True)
 

@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import time
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +142,8 @@ def _check_resumable(engine: Engine, source: Source) -> None:
 
 def _owner(engine: Engine, task: Task) -> dict[str, str]:
     """What a checkpoint belongs to, as short texts that are the same for the same run."""
+    from importlib.metadata import version
+
     known = task.constraints
     return {
         "psidag": version("psidag"),
