@@ -7,7 +7,7 @@ import hashlib
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from psidag.disk.tree import Arrays, flatten, stored_order, unflatten
 from psidag.errors import CheckpointWarning, InputError, listing
 from psidag.framework import Engine, Snapshot, Task
 from psidag.solution import Candidate, Fitted, Round, Status
+from psidag.solution.status import StatusCode
 
 _KIND = Kind("psidag-checkpoint", 1, "psidag checkpoint")
 #: Writing takes at most this share of the time.
@@ -109,7 +110,7 @@ class Checkpoint:
             state = None if held is None else engine.restore(self._task, held)
             self._task.rng.bit_generator.state = run["random"]
             verdict = None if run["verdict"] is None else _status(run["verdict"])
-            trace = tuple(Round(*row) for row in run["trace"])
+            trace = tuple(map(_round, run["trace"]))
             return Snapshot(state, trace, _candidate(run["best"], self._task.d), float(run["seconds"]), verdict)
 
     def _check_owner(self, owner: dict[str, str], where: str) -> None:
@@ -186,7 +187,14 @@ def _digest(value: Any) -> str:
 
 def _status(held: Any) -> Status:
     code, message = held
+    if code not in get_args(StatusCode):
+        raise ValueError(f"a run that ended as {code!r}")
     return Status(code, str(message))
+
+
+def _round(held: Any) -> Round:
+    number, seconds, steps, samples, *losses = held
+    return Round(int(number), float(seconds), int(steps), int(samples), *map(float, losses))
 
 
 def _candidate(held: Any, d: int) -> Candidate | None:
