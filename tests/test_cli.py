@@ -118,6 +118,26 @@ def test_interrupt_saves_the_best_so_far(tmp_path):
     assert "Traceback" not in seen + err
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
+def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "t.npy", rng.normal(size=(500, 60)) @ rng.normal(size=(60, 60)))
+    fit = ["fit", "t.npy", "--solver", "stochastic", "--seed", "0", "--jobs", "1"]
+    kept = [*fit, "--checkpoint", "run", "--checkpoint-interval", "0.01"]
+    command = [sys.executable, "-m", "psidag", *kept]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "run").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted" in out
+    assert run(*kept, "--resume", "-o", "pieces.json", cwd=tmp_path).returncode == 0
+    assert run(*fit, "-o", "whole.json", cwd=tmp_path).returncode == 0
+    pieces, whole = (read_graph(tmp_path / f"{name}.json") for name in ("pieces", "whole"))
+    assert list(pieces.edges()) == list(whole.edges())
+
+
 def test_errors_are_one_line_in_a_real_process(tmp_path):
     done = run("fit", "nowhere.csv", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
@@ -136,6 +156,12 @@ def test_errors_are_one_line_in_a_real_process(tmp_path):
         (["fit", "t.csv", "--solver", "magic"], "solver must be one of"),
         (["fit", "t.csv", "--threshold", "-1"], "threshold"),
         (["fit", "t.csv", "--max-time", "0"], "max_time"),
+        (["fit", "t.csv", "--max-memory", "lots"], "max_memory must be"),
+        (["fit", "t.csv", "--max-memory", "1kB"], "engine needs about .* max_memory is"),
+        (["fit", "t.csv", "--resume"], "resume=True needs the checkpoint"),
+        (["fit", "t.csv", "--checkpoint", "no/such/folder/run"], "cannot write"),
+        (["fit", "t.csv", "--checkpoint", "broken.psidag"], "there is a checkpoint 'broken.psidag' already"),
+        (["fit", "t.csv", "--checkpoint", "broken.psidag", "--resume"], "not a whole psidag checkpoint"),
         (["fit", "t.csv", "--jobs", "0"], "n_jobs"),
         (["fit", "t.csv", "--rows", "one:two"], "--rows must look like"),
         (["fit", "t.csv", "--rows", "5:5"], "minimum of 2"),

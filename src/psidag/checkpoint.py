@@ -7,17 +7,18 @@ import hashlib
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from psidag.data.sources import Source, Stream, Table
+from psidag.data.sources import Source, Table
 from psidag.disk.archive import Kind, damage_named, read_archive, write_archive
 from psidag.disk.atomic import check_writable, remove_leftovers
 from psidag.disk.tree import Arrays, flatten, stored_order, unflatten
 from psidag.errors import CheckpointWarning, InputError, listing
 from psidag.framework import Engine, Snapshot, Task
 from psidag.solution import Candidate, Fitted, Round, Status
+from psidag.solution.status import StatusCode
 
 _KIND = Kind("psidag-checkpoint", 1, "psidag checkpoint")
 #: Writing takes at most this share of the time.
@@ -109,7 +110,7 @@ class Checkpoint:
             state = None if held is None else engine.restore(self._task, held)
             self._task.rng.bit_generator.state = run["random"]
             verdict = None if run["verdict"] is None else _status(run["verdict"])
-            trace = tuple(Round(*row) for row in run["trace"])
+            trace = tuple(map(_round, run["trace"]))
             return Snapshot(state, trace, _candidate(run["best"], self._task.d), float(run["seconds"]), verdict)
 
     def _check_owner(self, owner: dict[str, str], where: str) -> None:
@@ -133,20 +134,20 @@ class Checkpoint:
 def _check_resumable(engine: Engine, source: Source) -> None:
     if not hasattr(engine, "dump") or not hasattr(engine, "restore"):
         raise InputError(f"the engine {engine.name!r} has no dump and restore, and so no checkpoints")
-    if isinstance(source, Stream) and engine.needs_rows:
+    if engine.needs_rows and not isinstance(source, Table):
         raise InputError(
-            "the rows of a stream pass only once, so a run on them cannot be gone on with: give a table or a file, "
-            "or learn with partial_fit"
+            f"the {engine.name} engine can go on only with rows in memory, not with those that pass by: give a table "
+            "or an array, or use an engine on moments"
         )
 
 
 def _owner(engine: Engine, task: Task) -> dict[str, str]:
     """What a checkpoint belongs to, as short texts that are the same for the same run."""
-    from psidag import __version__
+    from importlib.metadata import version
 
     known = task.constraints
     return {
-        "psidag": __version__,
+        "psidag": version("psidag"),
         "columns": _digest(list(task.source.names)),
         "data": _digest(_traits(task.source, task)),
         "engine": f"{engine.name} {_digest(_options(engine))}",
@@ -186,7 +187,14 @@ def _digest(value: Any) -> str:
 
 def _status(held: Any) -> Status:
     code, message = held
+    if code not in get_args(StatusCode):
+        raise ValueError(f"a run that ended as {code!r}")
     return Status(code, str(message))
+
+
+def _round(held: Any) -> Round:
+    number, seconds, steps, samples, *losses = held
+    return Round(int(number), float(seconds), int(steps), int(samples), *map(float, losses))
 
 
 def _candidate(held: Any, d: int) -> Candidate | None:

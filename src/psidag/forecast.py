@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -55,7 +56,7 @@ def _stochastic(engine: Engine, n: int, d: int) -> float:
 def _sparse(engine: Engine, n: int, d: int) -> float:
     single = d >= SINGLE_FROM
     products = float(n) * d**2 / (_speed(d) * available_cores() * (1.0 if single else 0.5))
-    return products + _SWEEPS * d * max(1.0, d / 1000) ** 0.5
+    return products + _SWEEPS * d * math.sqrt(max(1.0, d / 1000))
 
 
 _SECONDS: dict[str, Callable[[Engine, int, int], float]] = {"sparse": _sparse, "stochastic": _stochastic}

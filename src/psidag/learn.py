@@ -25,7 +25,7 @@ from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.graph.order import check_order, topological_order
 from psidag.memory import as_bytes
-from psidag.parallel import workers
+from psidag.parallel import one_blas_thread, workers
 from psidag.selection import assemble, check_threshold, conclude, fitted, select_edges, warn
 from psidag.solution import Candidate, Solution, Status
 from psidag.stages.within_order import least_squares_within
@@ -197,6 +197,7 @@ def fit_order(
     return solution
 
 
+@one_blas_thread()
 def fit_dag(
     data: Any, dag: Any, *, sample_weight: ArrayLike | None = None, names: Sequence[str] | None = None
 ) -> Solution:

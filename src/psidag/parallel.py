@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from psidag.errors import InputError
 
@@ -80,6 +81,31 @@ def workers(n_jobs: int | None = None) -> Iterator[Workers]:
         else:
             with ThreadPoolExecutor(jobs) as pool:
                 yield Workers(jobs, pool)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS held to one thread, for work outside of :func:`workers`: its bits then do not depend on the number of cores.
+
+    It costs microseconds, so that it can stand around small work; as a decorator it stands around a whole function.
+    """
+    threaded = [(library, number) for library in _blas() if (number := library.get_num_threads()) != 1]
+    for library, _ in threaded:
+        library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, number in threaded:
+            library.set_num_threads(number)
+
+
+@cache
+def _blas() -> list[Any]:
+    """The BLAS libraries of NumPy and SciPy, looked up once: that takes milliseconds."""
+    import scipy.linalg  # noqa: F401  (it brings its own)
+
+    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return libraries
 
 
 def tiles(size: int, width: int) -> list[slice]:

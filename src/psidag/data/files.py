@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal, TextIO
 import numpy as np
 
 from psidag.data.delimited import read_columns, read_head
+from psidag.data.numpy_files import load_numpy
 from psidag.errors import InputError, listing
 
 Kind = Literal["number", "integer", "boolean", "text"]
@@ -217,12 +218,9 @@ def _read_numpy(
 ) -> FileTable:
     names: Sequence[str] | None = None
     try:
-        if isinstance(source, bytes):
-            held = np.load(io.BytesIO(source), allow_pickle=False)
-        else:
-            held = np.load(source, mmap_mode="r" if ending == ".npy" else None, allow_pickle=False)
+        held = load_numpy(source, ending)
         if ending == ".npz":
-            arrays = {key: held[key] for key in held.files}
+            arrays = held
             tables = [key for key, array in arrays.items() if array.ndim == 2]
             if "X" not in tables and len(tables) != 1:
                 raise InputError(f"{name} must hold one table, or one named X; it holds {listing(list(arrays))}")

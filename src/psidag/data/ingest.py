@@ -15,8 +15,10 @@ from psidag.data.missing import check_missing, complete
 from psidag.data.moments import Moments
 from psidag.data.sources import Rows, Source, Stream, Summary, Table
 from psidag.errors import InputError, listing
+from psidag.parallel import one_blas_thread
 
 
+@one_blas_thread()
 def as_source(
     data: Any,
     *,

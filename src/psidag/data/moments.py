@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.errors import InputError, listing
-from psidag.parallel import Workers, tiles
+from psidag.parallel import Workers, one_blas_thread, tiles
 
 Floats = NDArray[np.float64]
 
@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 _BLOCK = 1 << 22
 #: Columns per tile of a scatter that threads share.
 _TILE = 512
+#: A sum of squares from which on products overflow.
+_TOO_LARGE = 1e200
 
 
 class Moments:
@@ -112,6 +114,7 @@ class Moments:
         sd[sd <= 1e-14 * np.abs(self.mean)] = 0.0
         return sd
 
+    @one_blas_thread()
     def update(
         self,
         batch: NDArray[np.floating],
@@ -135,7 +138,10 @@ class Moments:
         centred -= shift
         if sample_weight is not None:
             centred *= np.sqrt(weight)[:, None]
-        self._absorb(total, mean + shift, gram(centred, workers))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = gram(centred, workers)
+        self._check_size(mean, scatter)
+        self._absorb(total, mean + shift, scatter)
         return self
 
     def merge(self, other: Moments) -> Moments:
@@ -153,6 +159,13 @@ class Moments:
         twin = Moments(self.d, self.names)
         twin.count, twin.mean, twin.scatter = self.count, self.mean.copy(), self.scatter.copy()
         return twin
+
+    def _check_size(self, mean: Floats, scatter: Floats) -> None:
+        """Raise over numbers too large to be multiplied with each other; what is not finite is said elsewhere."""
+        large = np.isfinite(mean) & ~(np.diag(scatter) < _TOO_LARGE)
+        if large.any() and np.isfinite(mean).all():
+            culprits = listing([self.names[j] for j in np.flatnonzero(large)])
+            raise InputError(f"values too large to reckon with, beyond 1e100, in {culprits}: give them in larger units")
 
     def _absorb(self, count: float, mean: Floats, scatter: Floats) -> None:
         if count <= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 from psidag.errors import InputError, listing
 from psidag.graph.constraints import Constraints, Edge, Vertex
 
+#: Knowledge is a mapping of lists of lists.
+_DEEPEST = 10
+#: Columns of one tier without edges among them: each pair of them is kept.
+_MOST_APART = 3000
 _EDGES = ("required_edges", "forbidden_edges")
 
 
@@ -37,7 +42,7 @@ def _toml(text: str, where: str) -> Any:
 
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not TOML: {error}") from None
 
 
@@ -46,8 +51,24 @@ def _yaml(text: str, where: str) -> Any:
         import yaml
     except ImportError:
         raise InputError(f"reading {where} needs pyyaml: pip install pyyaml, or write it as TOML") from None
+
+    class Plain(yaml.SafeLoader):
+        """Without aliases and deep nesting: a few lines of them unfold to more than memory or patience holds."""
+
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.YAMLError("aliases (*name) are not read; write the names out")
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise yaml.YAMLError(f"lists within lists to a depth of {_DEEPEST}")
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
     try:
-        return yaml.safe_load(text) or {}
+        return yaml.load(text, Plain) or {}
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InputError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
 
@@ -68,7 +89,7 @@ def _edges(held: Any, key: str, where: str) -> list[Edge]:
     for pair in _list(held, key, where):
         vertices = _vertices(pair, key, where)
         if len(vertices) != 2:
-            raise InputError(f'{key} in {where} must list pairs such as ["cause", "effect"]; got {pair!r}')
+            raise InputError(f'{key} in {where} must list pairs such as ["cause", "effect"]; got {reprlib.repr(pair)}')
         found.append((vertices[0], vertices[1]))
     return found
 
@@ -77,7 +98,7 @@ def _vertices(held: Any, key: str, where: str) -> list[Vertex]:
     found = _list(held, key, where)
     wrong = [v for v in found if not isinstance(v, str | int) or isinstance(v, bool)]
     if wrong:
-        raise InputError(f"{key} in {where} must name columns or give their index; got {wrong[0]!r}")
+        raise InputError(f"{key} in {where} must name columns or give their index; got {reprlib.repr(wrong[0])}")
     return found
 
 
@@ -85,7 +106,7 @@ def _list(held: Any, key: str, where: str) -> list[Any]:
     if held is None:
         return []
     if not isinstance(held, list):
-        raise InputError(f"{key} in {where} must be a list; got {held!r}")
+        raise InputError(f"{key} in {where} must be a list; got {reprlib.repr(held)}")
     return held
 
 
@@ -103,10 +124,15 @@ def _tetrad(text: str, where: str) -> Constraints:
             section = words[0]
         elif section == "addtemporal":
             level, alone = words[0].removesuffix("*"), words[0].endswith("*")
-            if not level.isdigit():
+            if not (level.isascii() and level.isdigit() and len(level) < 10):
                 raise InputError(f"line {number} of {where} must begin with the number of a tier; got {words[0]!r}")
             members = _plain(words[1:], number, where)
             tiers.setdefault(int(level), []).extend(members)
+            if alone and len(members) > _MOST_APART:
+                raise InputError(
+                    f"line {number} of {where} forbids all edges among {len(members)} columns; at most {_MOST_APART} "
+                    "can be kept apart so"
+                )
             forbidden += permutations(members, 2) if alone else []
         elif section in ("forbiddirect", "requiredirect") and len(words) == 2:
             source, target = _plain(words, number, where)
