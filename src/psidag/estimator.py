@@ -227,7 +227,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             **self._options(),
         )
         if hasattr(self, "solution_"):
-            self.solution_ = self.solution_.with_confidence(confidence)
+            solution: Solution = self.solution_
+            self.solution_ = solution.with_confidence(confidence)
         return confidence
 
     def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table:

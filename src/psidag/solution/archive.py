@@ -53,7 +53,7 @@ def write(path: str | Path, kind: Kind, head: Mapping[str, Any], arrays: Arrays)
 
 
 def read(path: str | Path, kind: Kind, rebuild: Callable[[dict[str, Any], Arrays], Result]) -> Result:
-    """What ``rebuild`` makes of head and arrays; a file that is not whole, not ours or of a later version is an error."""
+    """What ``rebuild`` makes of a file; one that is not whole, not ours or of a later version is an error."""
     where = repr(str(path))
     try:
         with zipfile.ZipFile(path) as archive:
