@@ -226,8 +226,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             resume=resume,
             **self._options(),
         )
-        if hasattr(self, "solution_"):
-            solution: Solution = self.solution_
+        solution: Solution | None = getattr(self, "solution_", None)
+        if solution is not None:
             self.solution_ = solution.with_confidence(confidence)
         return confidence
 
