@@ -89,33 +89,55 @@ def test_demo(tmp_path):
     assert time.perf_counter() - start < 60
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another matter on Windows")
-def test_interrupt_saves_the_best_so_far(tmp_path):
-    np.save(tmp_path / "big.npy", np.random.default_rng(0).normal(size=(4000, 300)))
-    command = [
-        sys.executable,
-        "-m",
-        "psidag",
-        "fit",
-        "big.npy",
-        "-o",
-        "graph.json",
-        "--solver",
-        "stochastic",
-        "--progress",
-    ]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # The bar appears when learning has begun.
+def interrupt(arguments, sign, cwd):
+    """Standard output of a command that is stopped by Ctrl-C after a sign of life (a pattern) among its remarks."""
+    command = [sys.executable, "-m", "psidag", *arguments]
+    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     seen = ""
-    while "stochastic:" not in seen and process.poll() is None:
+    while not re.search(sign, seen) and process.poll() is None:
         seen += process.stderr.read(1)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert "interrupted" in out
-    assert read_graph(tmp_path / "graph.json").d == 300
     assert "Traceback" not in seen + err
+    return out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another matter on Windows")
+def test_interrupt_saves_the_best_so_far(tmp_path):
+    np.save(tmp_path / "big.npy", np.random.default_rng(0).normal(size=(4000, 300)))
+    arguments = ["fit", "big.npy", "-o", "graph.json", "--solver", "stochastic", "--progress"]
+    # The bar appears when learning has begun.
+    assert "interrupted" in interrupt(arguments, "stochastic:", tmp_path)
+    assert read_graph(tmp_path / "graph.json").d == 300
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another matter on Windows")
+def test_interrupted_bootstrap_goes_on_where_it_was(sachs, tmp_path):
+    arguments = ["fit", sachs.name, "--bootstrap", "100000", "--draws", "draws", "--progress", "-o", "model.psidag"]
+    assert "go on" in interrupt(arguments, r" [1-9]\d*/100000", tmp_path)
+    done = Solution.load(tmp_path / "model.psidag").confidence.replicates
+    assert done >= 1
+    arguments[3] = str(done + 2)
+    again = run(*arguments, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert f"of {done + 2} replicates" in again.stdout
+
+
+def test_bootstrap_gives_edges_their_support(sachs, call):
+    code, out, err = call("fit", sachs, "--bootstrap", 10, "--seed", 0, "-o", "edges.csv", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["about"]["replicates"] == 10
+    assert all(0 <= edge["support"] <= 1 for edge in found["edges"])
+    assert Path("edges.csv").read_text().splitlines()[0].endswith(",support,reverse_support")
+    code, out, err = call("fit", sachs, "--bootstrap", 50, "--max-time", 1e-6, "--resampling", "subsample")
+    assert code == 0, err
+    assert "0 of 50 replicates" in out
+    code, _, err = call("fit", sachs, "--draws", "draws")
+    assert code == 2
+    assert "--bootstrap" in err
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")

@@ -1,8 +1,8 @@
 """psidag learns directed acyclic graphs from data.
 
-``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it, ``bootstrap`` says how sure it is; ``psidag.exchange`` takes graphs to other
-tools and back; ``psidag.simulate``, ``psidag.metrics`` and ``psidag.datasets`` are the field around them. What is
-named here is the API.
+``PsiDAG`` is the estimator, ``learn_dag`` the function beneath it, ``bootstrap`` says how sure they can be;
+``psidag.exchange`` takes graphs to other tools and back; ``psidag.simulate``, ``psidag.metrics`` and
+``psidag.datasets`` are the field around them. What is named here is the API.
 """
 
 from __future__ import annotations

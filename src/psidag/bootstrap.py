@@ -252,14 +252,14 @@ def _digest(source: Source) -> str:
     digest = hashlib.blake2b(digest_size=16)
     if isinstance(source, Table):
         for part in tiles(len(source), 4096):
-            digest.update(np.ascontiguousarray(source.X[part]))
+            digest.update(source.X[part].tobytes())
         parts = [np.array(source.X.shape), source.sample_weight]
     else:
         moments = source.moments()
         parts = [np.array(moments.count), moments.mean, moments.scatter]
     for array in parts:
         if array is not None:
-            digest.update(np.ascontiguousarray(array))
+            digest.update(array.tobytes())
     return digest.hexdigest()
 
 

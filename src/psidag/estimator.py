@@ -226,8 +226,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             resume=resume,
             **self._options(),
         )
-        if hasattr(self, "solution_"):
-            self.solution_ = self.solution_.with_confidence(confidence)
+        solution: Solution | None = getattr(self, "solution_", None)
+        if solution is not None:
+            self.solution_ = solution.with_confidence(confidence)
         return confidence
 
     def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table:

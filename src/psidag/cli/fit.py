@@ -85,7 +85,7 @@ def fit(
     replicates: Annotated[
         int | None,
         typer.Option(
-            "--bootstrap", metavar="TIMES", help="Learn from so many draws of the rows: support of each edge."
+            "--bootstrap", metavar="TIMES", help="Learn from so many draws of the rows: the support of edges."
         ),
     ] = None,
     resampling: Annotated[
@@ -93,9 +93,7 @@ def fit(
     ] = "bootstrap",
     draws: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="Keep the draws of --bootstrap in this file, and go on from it if it is there."
-        ),
+        typer.Option(metavar="FILE", help="Keep what --bootstrap has done in this file; go on from it if it is there."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -105,7 +105,7 @@ class Resampler:
         return np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(number,)))
 
     def _gaussian(self, moments: Moments, rng: np.random.Generator) -> Moments:
-        """Moments of n Gaussian rows: a mean of variance S / n and the scatter FA(FA)ᵀ, where S = FFᵀ; A is Bartlett's."""
+        """Of n Gaussian rows: a mean of variance S / n and the scatter FA(FA)ᵀ, where S = FFᵀ and A is Bartlett's."""
         d, freedom = moments.d, max(1, round(moments.count) - 1)
         rank = min(d, freedom)
         A = np.tril(rng.normal(size=(d, rank)), -1)

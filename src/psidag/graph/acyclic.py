@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -121,10 +120,10 @@ def keep_acyclic(
     kept = np.zeros(len(sources), dtype=bool)
     for k, (i, j) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
         if place[i] > place[j]:
-            ahead = _reach(children, j, lambda v, last=place[i]: place[v] <= last)
+            ahead = _reach(children, j, place, place[j], place[i])
             if i in ahead:
                 continue
-            behind = _reach(parents, i, lambda v, first=place[j]: place[v] >= first)
+            behind = _reach(parents, i, place, place[j], place[i])
             moved = sorted(behind, key=place.__getitem__) + sorted(ahead, key=place.__getitem__)
             for v, slot in zip(moved, sorted(place[v] for v in moved), strict=True):
                 place[v] = slot
@@ -135,12 +134,12 @@ def keep_acyclic(
     return kept, order[order < constraints.d]
 
 
-def _reach(steps: list[list[int]], start: int, within: Callable[[int], bool]) -> set[int]:
-    """What can be reached from a vertex without leaving a part of the order."""
+def _reach(steps: list[list[int]], start: int, place: list[int], first: int, last: int) -> set[int]:
+    """What can be reached from a vertex without leaving these places of the order."""
     seen, waiting = {start}, [start]
     while waiting:
         for v in steps[waiting.pop()]:
-            if v not in seen and within(v):
+            if v not in seen and first <= place[v] <= last:
                 seen.add(v)
                 waiting.append(v)
     return seen

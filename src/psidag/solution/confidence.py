@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.errors import InputError
 from psidag.disk.archive import Kind, damage_named, read_archive, write_archive
+from psidag.errors import InputError
 from psidag.graph.acyclic import keep_acyclic
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
@@ -103,7 +103,8 @@ class Confidence:
         new = found.row[there].astype(np.int64) * d + found.col[there]
         old = self._keys(self.sources, self.targets)
         keys = np.union1d(old, new)
-        times, mean, scatter = (np.zeros(len(keys), kind) for kind in (np.int64, np.float64, np.float64))
+        times = np.zeros(len(keys), dtype=np.int64)
+        mean, scatter = np.zeros(len(keys)), np.zeros(len(keys))
         known, seen = np.searchsorted(keys, old), np.searchsorted(keys, new)
         times[known], mean[known], scatter[known] = self.times, self.weight_mean, self.weight_scatter
         times[seen] += 1

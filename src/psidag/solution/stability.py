@@ -39,8 +39,8 @@ class Stability:
 
     def __str__(self) -> str:
         head = (
-            f"{len(self.edges)} edges in at least {100 * self.threshold:.0f} % of the replicates; at most {self.bound:.2g} "
-            "of them expected by chance"
+            f"{len(self.edges)} edges in at least {100 * self.threshold:.0f} % of the replicates; "
+            f"at most {self.bound:.2g} of them expected by chance"
         )
         return f"{head}\n{self.edges}"
 
@@ -93,6 +93,6 @@ def least_threshold(
             return times / (2 * pairs)
     least = expected_false(1.0, average, possible, pairs, assumption)
     raise InputError(
-        f"even edges that all replicates have are promised to be false no less than {least:.2g} times, and "
-        f"{wanted:g} is wanted: allow more, run more replicates, or raise the penalty so that replicates have fewer edges"
+        f"the bound is {least:.2g} false edges even among those that all replicates have, and {wanted:g} is wanted: "
+        "allow more, run more replicates, or raise the penalty so that replicates have fewer edges"
     )

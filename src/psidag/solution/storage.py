@@ -74,9 +74,14 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
     error = arrays.get("standard_error")
     if error is not None and error.shape != (matrices["weights"].nnz,):
         raise ValueError("standard_error does not fit the edges")
+    own = {key.removeprefix(_CONFIDENCE): array for key, array in arrays.items() if key.startswith(_CONFIDENCE)}
+    confidence = Confidence.rebuild(head["confidence"], own) if head.get("confidence") is not None else None
     solution = Solution(
         dag=DAG.from_weights(matrices["weights"], arrays["order"], names),
-        **vectors,
+        intercept=vectors["intercept"],
+        residual_variance=vectors["residual_variance"],
+        mean=vectors["mean"],
+        variance=vectors["variance"],
         n_samples=float(head["n_samples"]),
         status=Status(*head["status"]),
         trace=tuple(Round(*(_or_nan(value) for value in row)) for row in head["trace"]),
@@ -85,10 +90,7 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         candidate=Candidate(arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])),
         standard_error=error,
     )
-    if head.get("confidence") is None:
-        return solution
-    own = {key.removeprefix(_CONFIDENCE): array for key, array in arrays.items() if key.startswith(_CONFIDENCE)}
-    return solution.with_confidence(Confidence.rebuild(head["confidence"], own))
+    return solution.with_confidence(confidence)
 
 
 def _or_null(value: float) -> float | None:
