@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +34,19 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
     parser.add_argument("--seeds", type=int, default=5, help="how many, from 200 on")
     parser.add_argument("--replicates", type=int, default=100)
+    parser.add_argument("--graphs", nargs="+", default=GRAPHS, help="for calibration, stability and time")
     given = parser.parse_args()
     warnings.simplefilter("ignore", DataWarning)
     for part in given.parts or [name for name in PARTS if name != "wide"]:
         print(f"\n## {part}\n", flush=True)
-        PARTS[part](range(200, 200 + given.seeds), given.replicates)
+        PARTS[part](range(200, 200 + given.seeds), given.replicates, given.graphs)
 
 
-def calibration(seeds: range, replicates: int) -> None:
+def calibration(seeds: range, replicates: int, graphs: Sequence[str]) -> None:
     """Share of true edges among edges of a support."""
     names = "graph, rows, method, support > 0.9, true, worst seed, of all edges, 0.5 to 0.9, true, SHD, consensus's SHD"
     header(*names.split(", "))
-    for graph in GRAPHS:
+    for graph in graphs:
         for n in ROWS:
             for method in ("bootstrap", "subsample"):
                 runs = []
@@ -79,7 +80,7 @@ def print_cell(graph: str, n: int, method: str, runs: np.ndarray) -> None:
     )  # fmt: skip
 
 
-def assumptions(seeds: range, replicates: int) -> None:
+def assumptions(seeds: range, replicates: int, graphs: Sequence[str]) -> None:
     """ER2, d = 100, n = 5,000: what support does not see."""
     header("noise of the data", "learned with", "support > 0.9", "true edges", "reversed", "not adjacent")
     for label, scaled, noise in [
@@ -99,11 +100,11 @@ def assumptions(seeds: range, replicates: int) -> None:
         row(label, f'`noise="{noise}"`', total[0], *(f"{k} ({share(k, total[0])})" for k in total[1:]))
 
 
-def stability(seeds: range, replicates: int) -> None:
+def stability(seeds: range, replicates: int, graphs: Sequence[str]) -> None:
     """D = 100: the bound on false edges, and how many there are."""
     names = "graph, rows, edges, bound wanted, threshold, bound, stable, false, reversed among these, of all edges"
     header(*names.split(", "))
-    for graph in GRAPHS:
+    for graph in graphs:
         for n in ROWS:
             runs: dict[tuple[bool, float], list[tuple[float, ...]]] = {}
             for seed in seeds:
@@ -131,11 +132,11 @@ def score(W: np.ndarray, chosen: Any, problem: Problem, directed: bool) -> tuple
     return chosen.threshold, chosen.bound, len(ends), len(ends) - good, int(turned.sum()), good / problem.dag.n_edges
 
 
-def duration(seeds: range, replicates: int) -> None:
+def duration(seeds: range, replicates: int, graphs: Sequence[str]) -> None:
     """D = 1,000, n = 5,000."""
     names = "graph, method, replicates, seconds, processor seconds, memory, support > 0.9, true, consensus's SHD"
     header(*names.split(", "))
-    for graph in ("ER2", "ER4"):
+    for graph in graphs:
         problem = simulate(graph, 5000, d=1000, seed=seeds[0])
         for method in ("bootstrap", "subsample"):
             start, spent = time.perf_counter(), time.process_time()
@@ -150,7 +151,7 @@ def duration(seeds: range, replicates: int) -> None:
             )  # fmt: skip
 
 
-def wide(seeds: range, replicates: int) -> None:
+def wide(seeds: range, replicates: int, graphs: Sequence[str]) -> None:
     """ER2, d = 10,000, n = 5,000, float32: two replicates of each kind."""
     header("method", "replicates", "seconds each", "processor seconds each", "edges each", "memory")
     problem = simulate("ER2", 5000, d=10_000, seed=seeds[0], dtype=np.float32)
@@ -162,7 +163,7 @@ def wide(seeds: range, replicates: int) -> None:
         row(method, 2, f"{seconds / 2:.1f}", f"{spent / 2:.1f}", int(found.times.sum()) // 2, f"{peak} MB")
 
 
-def sachs(seeds: range, replicates: int) -> None:
+def sachs(seeds: range, replicates: int, graphs: Sequence[str]) -> None:
     """``psidag fit sachs.csv --bootstrap 100``, all of it."""
     problem = load_sachs()
     with tempfile.TemporaryDirectory() as folder:
@@ -187,7 +188,7 @@ def row(*cells: Any) -> None:
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-PARTS: dict[str, Callable[[range, int], None]] = {
+PARTS: dict[str, Callable[[range, int, Sequence[str]], None]] = {
     "calibration": calibration,
     "assumptions": assumptions,
     "stability": stability,
