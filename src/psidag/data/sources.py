@@ -1,4 +1,4 @@
-"""Where rows come from: a table that can be read again, a stream that passes once, or moments without rows."""
+"""Where rows come from: a table in memory, a scan of files or of a cluster, a stream that passes once, or moments."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
+from psidag.data.scans import Rows as Rows
+from psidag.data.scans import Scan
 from psidag.errors import InputError
 from psidag.parallel import Workers
-
-Rows = NDArray[np.floating]
 
 _SUM_AT_ONCE = 2048
 
@@ -155,9 +155,9 @@ class Summary:
         return self._moments
 
 
-def needs_rows(source: Source, engine: str) -> Table | Stream:
+def needs_rows(source: Source, engine: str) -> Table | Scan | Stream:
     """The source if it has rows to sample, else an error that says which engines do without."""
-    if isinstance(source, Table | Stream):
+    if isinstance(source, Table | Scan | Stream):
         return source
     raise InputError(
         f"the {engine} engine samples rows, and a covariance or Moments has none: "
