@@ -11,6 +11,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
+from psidag.data.files import HOLD
 from psidag.data.missing import Missing
 from psidag.framework import Noise
 from psidag.graph.constraints import Constraints
@@ -21,6 +22,8 @@ Examples:
   psidag fit table.csv -o graph.json
 
   psidag fit table.parquet --drop id,date --missing drop -o graph.graphml -o edges.csv
+
+  psidag fit "folder/*.parquet" -o graph.json
 
   psidag simulate ER2 --nodes 50 --rows 1000 -o - | psidag fit - --seed 0 --json
 """
@@ -72,7 +75,7 @@ def fit(
     from psidag.learn import Interrupted, learn_dag
 
     graphs.check_outputs(output or [])
-    data = load_table(table, columns, drop, rows).numbers_only()
+    data = load_table(table, columns, drop, rows, hold=HOLD).numbers_only()
     note_kinds(data)
     interrupted = False
     try:
