@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from psidag import exchange
 from psidag.compare import compare
+from psidag.data.cluster import cluster
 from psidag.data.moments import Moments
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
@@ -45,6 +46,7 @@ __all__ = [
     "Sparse",
     "Stochastic",
     "Universal",
+    "cluster",
     "compare",
     "exchange",
     "fit_dag",

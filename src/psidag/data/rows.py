@@ -46,10 +46,12 @@ def feed(
     if isinstance(source, Scan):
         return ScanFeed(source, batch_size, holdout, rng, workers)
     if isinstance(source, Stream):
-        pilot = source.take(PILOT, partial=True)
-        if len(pilot) == PILOT:
-            return StreamFeed(source, pilot, batch_size)
-        source = Table(pilot, source.names)
+        # Without a first batch behind the pilot there would be nothing to measure the curvature by.
+        rows = source.take(PILOT + batch_size, partial=True)
+        if len(rows) == PILOT + batch_size:
+            source.give_back(rows[PILOT:])
+            return StreamFeed(source, rows[:PILOT], batch_size)
+        source = Table(rows, source.names)
     return TableFeed(source, batch_size, holdout, rng, workers)
 
 

@@ -101,6 +101,10 @@ class Stream:
         self._waiting = [rows[n:]] if len(rows) > n else []
         return rows[:n]
 
+    def give_back(self, rows: Rows) -> None:
+        """Put rows that were taken last in front of those that are waiting."""
+        self._waiting.insert(0, rows)
+
     @property
     def has_moments(self) -> bool:
         """They are kept as rows come."""

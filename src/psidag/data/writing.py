@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.disk.atomic import replacing
 from psidag.errors import InputError
 
 _ENDINGS = (".csv", ".tsv", ".npy", ".npz", ".parquet")
@@ -26,23 +27,25 @@ def check_table_path(path: str) -> str:
 
 
 def write_table(X: NDArray[Any], names: Sequence[str], path: str) -> None:
-    """Write rows; the ending says the format, ``-`` is CSV on standard output. ``.npy`` has no place for names."""
+    """Write rows, whole or not at all; the ending says the format, ``-`` is CSV on standard output.
+
+    ``.npy`` has no place for names.
+    """
     ending = check_table_path(path)
     if path == "-":
         _write_text(X, names, ",", sys.stdout)
         return
-    try:
+    with replacing(path) as file:
         if ending in (".csv", ".tsv"):
-            with Path(path).open("w", encoding="utf-8", newline="") as file:
-                _write_text(X, names, "," if ending == ".csv" else "\t", file)
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+            _write_text(X, names, "," if ending == ".csv" else "\t", text)
+            text.detach()
         elif ending == ".npy":
-            np.save(path, X)
+            np.save(file, X)
         elif ending == ".npz":
-            np.savez(path, X=X, names=np.array(names))
+            np.savez(file, X=X, names=np.array(names))
         else:
-            _write_parquet(X, names, path)
-    except OSError as error:
-        raise InputError(f"cannot write {path!r}: {error.strerror or error}") from None
+            _write_parquet(X, names, path, file)
 
 
 def _write_text(X: NDArray[Any], names: Sequence[str], separator: str, file: Any) -> None:
@@ -54,10 +57,10 @@ def _write_text(X: NDArray[Any], names: Sequence[str], separator: str, file: Any
         file.write("\n")
 
 
-def _write_parquet(X: NDArray[Any], names: Sequence[str], path: str) -> None:
+def _write_parquet(X: NDArray[Any], names: Sequence[str], path: str, file: Any) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise InputError(f"writing {path!r} needs pyarrow: pip install 'psidag[parquet]'") from None
-    pq.write_table(pa.table({name: X[:, j] for j, name in enumerate(names)}), path)
+    pq.write_table(pa.table({name: X[:, j] for j, name in enumerate(names)}), file)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from psidag.disk.atomic import replace_file
 from psidag.errors import InputError, listing
 from psidag.exchange import dot_format, edges_format, gml_format, graphml_format, json_format
 from psidag.exchange.content import Content, as_content
@@ -59,7 +58,7 @@ def write_graph(graph: Any, path: str | Path, format: str | None = None) -> None
     if str(path) == "-":
         sys.stdout.write(text)
     else:
-        replace_file(Path(path), text.encode())
+        replace_file(path, text.encode())
 
 
 def format_graph(graph: Any, format: str) -> str:  # noqa: A002
@@ -119,28 +118,6 @@ def format_of(path: str | Path) -> str:
         endings = " ".join(ending for entry in FORMATS.values() for ending in entry.endings)
         raise InputError(f"{str(path)!r} has no ending that stands for a graph format; there are {endings}")
     return max(fitting)[1]
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file beside the old one and put it in its place, so that a failure leaves the old one."""
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _format(name: str) -> Format:
