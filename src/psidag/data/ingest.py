@@ -53,9 +53,10 @@ def as_source(
     if isinstance(data, str | Path):
         data = read_table(data, hold=HOLD)
     if isinstance(data, FileTable):
-        data, names = data.numbers_only().X, data.names if names is None else names
-        if isinstance(data, Batches):
-            return _scan(data, names, names, sample_weight, missing, least_rows)
+        table = data.numbers_only()
+        if isinstance(table.X, Batches):
+            return _scan(table.X, table.names, names, sample_weight, missing, least_rows)
+        data, names = table.X, table.names if names is None else names
     if hasattr(data, "__dask_graph__"):
         from psidag.data.cluster import partitions
 
