@@ -37,11 +37,19 @@ def same(found, expected):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"noise": "unequal"}, {"solver": "exact"}, {"threshold": 0.3}])
+@pytest.mark.parametrize("options", [{}, {"solver": "exact"}, {"threshold": 0.3}])
 @pytest.mark.parametrize("chunks", [(4000, 20), (333, 7)])
 def test_an_array_on_a_cluster_gives_the_same_graph(machines, options, chunks):
     found = learn_dag(da.from_array(PROBLEM.X, chunks=chunks), random_state=0, n_jobs=machines, **options)
     same(found, learn_dag(PROBLEM.X, random_state=0, **options))
+
+
+@pytest.mark.slow
+def test_under_unequal_noise_the_class_of_equivalent_graphs_is_the_same(machines):
+    # Its members have the same score up to rounding, which depends on how rows are cut.
+    found = learn_dag(da.from_array(PROBLEM.X, chunks=(333, 7)), noise="unequal", random_state=0, n_jobs=machines)
+    expected = learn_dag(PROBLEM.X, noise="unequal", random_state=0)
+    assert (found.cpdag() != expected.cpdag()).nnz == 0
 
 
 @pytest.mark.slow
@@ -73,30 +81,30 @@ def test_a_scheduler_by_its_address(machines):
         pass
 
 
+KILL = """
+import os, signal, threading, time
+import dask.array as da
+import numpy as np
+from psidag import cluster, learn_dag
+from psidag.simulate import simulate
+
 def slowly(block):
     time.sleep(0.3)
     return block
 
-
-KILL = """
-import os, signal, sys, threading, time
-import numpy as np
-from psidag import cluster, fit_order, learn_dag
-sys.path.insert(0, {folder!r})
-from test_cluster import PROBLEM, same, slowly
-import dask.array as da
-
 if __name__ == "__main__":
     with cluster(2) as machines:
         pids = machines.client.run(os.getpid)
-        rows = da.from_array(PROBLEM.X, chunks=(200, 20)).map_blocks(slowly, dtype=float)
+        X = simulate("ER2", d=20, n=4000, seed=3).X
+        rows = da.from_array(X, chunks=(200, 20)).map_blocks(slowly, dtype=float)
         victim = sorted(pids.values())[0]
         threading.Timer(1.2, os.kill, (victim, signal.SIGKILL)).start()
         start = time.perf_counter()
         found = learn_dag(rows, random_state=0, n_jobs=machines)
         assert time.perf_counter() - start > 1.3, "it was over before the worker was killed"
         assert victim not in machines.client.run(os.getpid).values(), "the worker is still there"
-        same(found, learn_dag(PROBLEM.X, random_state=0))
+        a, b = found.dag.to_dense(), learn_dag(X, random_state=0).dag.to_dense()
+        assert ((a != 0) == (b != 0)).all() and np.abs(a - b).max() <= 1e-10
         machines.client.wait_for_workers(2)
         victim = sorted(machines.client.run(os.getpid).values())[0]
         threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
@@ -109,8 +117,8 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_a_worker_killed_in_the_middle_costs_no_result(tmp_path):
     script = tmp_path / "kill.py"
-    script.write_text(KILL.format(folder=os.path.dirname(__file__)))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    script.write_text(KILL)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip().endswith("as if nothing had happened"), done.stderr[-3000:]
 
 
