@@ -3,7 +3,8 @@
     python benchmarks/outofcore.py             # 10^6 rows x 200 columns, in a temporary folder (0.8 GB)
     python benchmarks/outofcore.py --full      # 10^7 rows (8 GB)
 
-Every line is a process of its own: the peak is the most resident memory it ever held, libraries included.
+Every line is a process of its own: seconds by the clock and of its threads together, and the most resident memory it
+ever held, libraries included.
 """
 
 from __future__ import annotations
@@ -78,12 +79,12 @@ TASKS = {
 
 
 def child(task: str, folder: str) -> None:
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     result = TASKS[task](folder)
-    took = time.perf_counter() - start
+    took, busy = time.perf_counter() - start, time.process_time() - busy
     with open("/proc/self/status") as lines:
         peak = next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-    print(f"{task:<16}{took:>9.1f}{peak:>10.0f}   {result}", flush=True)
+    print(f"{task:<16}{took:>9.1f}{busy:>9.1f}{peak:>10.0f}   {result}", flush=True)
 
 
 def main() -> None:
@@ -101,7 +102,7 @@ def main() -> None:
         write_files(Path(folder), files)
         size = sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e9
         print(f"{files * ROWS_IN_FILE} rows x {COLUMNS} columns, float32, {size:.1f} GB of Parquet in {files} files")
-        print(f"{'':<16}{'seconds':>9}{'peak/MB':>10}", flush=True)
+        print(f"{'':<16}{'seconds':>9}{'CPU':>9}{'peak/MB':>10}", flush=True)
         for task in given.tasks:
             subprocess.run([sys.executable, __file__, "--child", task, folder], check=True)
 
