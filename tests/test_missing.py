@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from psidag import InputError, PsiDAG, learn_dag
 from psidag.data.ingest import as_source
 from psidag.data.missing import pairwise_moments
+from psidag.data.scans import array_batches
 from psidag.data.sources import Summary
 from psidag.simulate import simulate
 
@@ -66,7 +67,7 @@ def test_pairwise_is_always_a_covariance(seed, n, share, far):
     X[:, 3] = X[:, 0]
     X[rng.random(X.shape) < share] = np.nan
     try:
-        moments = pairwise_moments(X, list("abcd"))
+        moments = pairwise_moments(array_batches(X), list("abcd"))
     except InputError:
         return  # a pair with fewer than two rows
     S = moments.covariance

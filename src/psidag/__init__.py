@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psidag import exchange
 from psidag.bootstrap import BootstrapInterrupted, bootstrap
 from psidag.compare import compare
+from psidag.data.cluster import cluster
 from psidag.data.moments import Moments
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
@@ -49,6 +50,7 @@ __all__ = [
     "Stochastic",
     "Universal",
     "bootstrap",
+    "cluster",
     "compare",
     "exchange",
     "fit_dag",

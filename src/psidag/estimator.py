@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -15,13 +16,17 @@ from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.moments import Moments
 from psidag.data.resampling import Resampling
+from psidag.data.scans import Scan
 from psidag.data.sources import Table
 from psidag.errors import InputError
 from psidag.framework import Callback, Engine, Noise
 from psidag.graph.constraints import Constraints
+from psidag.graph.dag import default_names
 from psidag.graph.metrics import squared_loss
 from psidag.learn import Interrupted, as_generator, bind, choose_engine, learn_dag
-from psidag.online import OnlineLearner
+from psidag.online import OnlineLearner, load_stream
+from psidag.parallel import Jobs
+from psidag.selection import loss_on_moments
 from psidag.solution import Confidence, Solution
 
 _RESULTS = ("solution_", "adjacency_", "order_", "intercept_", "status_", "trace_", "n_iter_")
@@ -48,8 +53,11 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         Seconds after which the best DAG so far is kept.
     random_state : int, Generator or RandomState, optional
         The same seed gives the same bits on any number of threads, unless ``max_time`` ended the run.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    half_life : float, optional
+        For ``partial_fit``: after so many more rows a row weighs half, so that a process that drifts is followed. By
+        default nothing is forgotten.
+    n_jobs : int or cluster, optional
+        Threads, all cores by default; or a :func:`psidag.cluster`, whose workers share the per-node work.
     progress : bool, default=False
         Show a progress bar.
     callback : callable, optional
@@ -94,7 +102,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         missing: Missing = "error",
         max_time: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        half_life: float | None = None,
+        n_jobs: Jobs = None,
         progress: bool = False,
         callback: Callback | None = None,
     ) -> None:
@@ -105,6 +114,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         self.missing = missing
         self.max_time = max_time
         self.random_state = random_state
+        self.half_life = half_life
         self.n_jobs = n_jobs
         self.progress = progress
         self.callback = callback
@@ -114,8 +124,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, DataFrame, Arrow table, ``.npy`` path, iterator of batches, or Moments
-            Rows are samples, columns are variables; it is never written to.
+        X : array, DataFrame, Arrow table, path, Dask array or DataFrame, iterator of batches, or Moments
+            Rows are samples, columns are variables; it is never written to. A path is that of a file, a folder or a
+            pattern such as ``"folder/*.parquet"``, read in batches where it is too large to be held.
         y : None
             Ignored.
         sample_weight : array of shape (n,), optional
@@ -153,19 +164,37 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         """
         started = hasattr(self, "_online")
         batch = self._rows(X, sample_weight, "partial_fit", seen=started)
+        if isinstance(batch, Scan):
+            raise InputError("partial_fit takes rows in memory, a batch at a time; fit takes what is larger, whole")
         if not started:
             self._forget()
             self._note_columns(X, batch.names)
-            self._online = OnlineLearner(
-                choose_engine(self.solver)[0],
-                batch.names,
-                bind(self.constraints, batch.names),
-                as_generator(self.random_state),
-                noise=self.noise,
-                n_jobs=self.n_jobs,
-            )
+            self._online = self._learner(batch.names)
         self._online.update(batch.X, batch.sample_weight)
         self._drop_results()
+        return self
+
+    def save_stream(self, path: str | Path) -> None:
+        """Write what ``partial_fit`` has gathered to one file, from which :meth:`load_stream` goes on.
+
+        The file holds the moments of the rows, not the rows; and nothing that is code. It is written whole or not
+        at all. The options of the model are not in it.
+        """
+        if not hasattr(self, "_online"):
+            raise InputError("there is no stream to save: partial_fit has not been called")
+        self._online.save(path)
+
+    def load_stream(self, path: str | Path) -> Self:
+        """Go on from what :meth:`save_stream` has written, with the options of this model."""
+        moments, random = load_stream(path)
+        learner = self._learner(moments.names)
+        learner.restore(moments, random)
+        self._forget()
+        self._online = learner
+        self.n_features_in_ = moments.d
+        self.feature_names_in_ = np.array(moments.names, dtype=object)
+        if moments.names == default_names(moments.d):
+            del self.feature_names_in_  # as for an array, which has none
         return self
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -186,6 +215,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         table = self._rows(X, sample_weight, "score", seen=True)
+        if isinstance(table, Scan):
+            return -loss_on_moments(table.moments(), self.adjacency_, self.intercept_)
         return -squared_loss(self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight)
 
     def bootstrap(
@@ -231,15 +262,29 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             self.solution_ = solution.with_confidence(confidence)
         return confidence
 
-    def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table:
+    def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table | Scan:
         """The rows of one table or array, with the columns that were seen before."""
         if isinstance(X, Moments) or hasattr(X, "__next__"):
             raise InputError(f"{method} takes one table or array at a time; iterators and moments go to fit")
-        if seen:
+        if seen and not isinstance(X, str | Path):
             validate_data(self, X, reset=False, skip_check_array=True)
         # Means and pairs are those of all rows; a batch, or rows to be judged, can only be made smaller.
         missing = "drop" if self.missing == "drop" else "error"
-        return cast(Table, as_source(X, sample_weight=sample_weight, missing=missing, least_rows=1))
+        source = as_source(X, sample_weight=sample_weight, missing=missing, least_rows=1)
+        if seen and source.d != self.n_features_in_:
+            raise InputError(f"X has {source.d} features, but {self.n_features_in_} features were seen before")
+        return cast("Table | Scan", source)
+
+    def _learner(self, names: Sequence[str]) -> OnlineLearner:
+        return OnlineLearner(
+            choose_engine(self.solver)[0],
+            names,
+            bind(self.constraints, names),
+            as_generator(self.random_state),
+            noise=self.noise,
+            n_jobs=self.n_jobs,
+            half_life=self.half_life,
+        )
 
     def _learn(self, source: Any) -> Solution:
         return learn_dag(source, self.solver, callback=self.callback, **self._options())
@@ -251,7 +296,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
 
     def _note_columns(self, X: Any, names: tuple[str, ...]) -> None:
         """What scikit-learn remembers of the input: the number of columns, and their names if it had any."""
-        if isinstance(X, np.ndarray) or hasattr(X, "columns") or isinstance(X, list):
+        whole = not hasattr(X, "__dask_graph__")
+        if whole and (isinstance(X, np.ndarray | list) or hasattr(X, "columns")):
             validate_data(self, X, skip_check_array=True)
         else:
             self.n_features_in_ = len(names)

@@ -25,7 +25,7 @@ from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.graph.order import check_order, topological_order
 from psidag.memory import as_bytes
-from psidag.parallel import one_blas_thread, workers
+from psidag.parallel import Jobs, one_blas_thread, workers
 from psidag.selection import assemble, check_threshold, conclude, fitted, select_edges, warn
 from psidag.solution import Candidate, Solution, Status
 from psidag.stages.within_order import least_squares_within
@@ -56,7 +56,7 @@ def learn_dag(
     constraints: Constraints | None = None,
     max_time: float | None = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Jobs = None,
     progress: bool = False,
     callback: Callback | None = None,
     sample_weight: ArrayLike | None = None,
@@ -71,7 +71,7 @@ def learn_dag(
 
     Parameters
     ----------
-    data : array, DataFrame, Arrow table, ``.npy`` path, iterator of batches, or Moments
+    data : array, DataFrame, Arrow table, path, Dask array or DataFrame, iterator of batches, or Moments
         Rows are samples, columns are variables. See :func:`psidag.data.ingest.as_source`.
     solver : str or options object
         ``"auto"``, ``"sparse"``, ``"exact"``, ``"stochastic"``, or an options object such as
@@ -86,8 +86,8 @@ def learn_dag(
         Seconds after which the best DAG so far is returned.
     random_state : int, Generator or RandomState, optional
         The same seed gives the same bits, on any number of threads, unless ``max_time`` stopped the run.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    n_jobs : int or cluster, optional
+        Threads, all cores by default; or a :func:`psidag.cluster`, whose workers share the per-node work.
     progress : bool
         Show a progress bar.
     callback : callable, optional
@@ -155,7 +155,7 @@ def fit_order(
     *,
     threshold: float | None = None,
     constraints: Constraints | None = None,
-    n_jobs: int | None = None,
+    n_jobs: Jobs = None,
     sample_weight: ArrayLike | None = None,
     names: Sequence[str] | None = None,
 ) -> Solution:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
@@ -16,6 +16,23 @@ from psidag.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@runtime_checkable
+class Mapper(Protocol):
+    """Whoever can do independent pieces of work: threads, or the processes of a cluster.
+
+    What is handed over must be pure: it may run in another process, which has copies of what it refers to, and it
+    may run twice if a machine is lost. Results come in the order of the items.
+    """
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """``[work(item) for item in items]``."""
+        ...
+
+
+#: What ``n_jobs`` may be: a number of threads, None for all cores, or a cluster.
+Jobs: TypeAlias = int | Mapper | None
 
 
 class Workers:
@@ -26,9 +43,15 @@ class Workers:
     for any number of threads.
     """
 
-    def __init__(self, jobs: int, pool: ThreadPoolExecutor | None) -> None:
+    def __init__(self, jobs: int, pool: ThreadPoolExecutor | None, afar: Mapper | None = None) -> None:
         self.jobs = jobs
         self._pool = pool
+        self._afar = afar
+
+    @property
+    def afar(self) -> Mapper:
+        """Where pieces of work go that share no memory: a cluster if there is one, else these threads."""
+        return self if self._afar is None else self._afar
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """``[work(item) for item in items]``, in parallel where there is more than one item and thread."""
@@ -70,17 +93,20 @@ def available_cores() -> int:
 
 
 @contextmanager
-def workers(n_jobs: int | None = None) -> Iterator[Workers]:
-    """Threads for one call: ``None`` or -1 for all cores, or their number."""
-    jobs = available_cores() if n_jobs in (None, -1) else n_jobs
+def workers(n_jobs: Jobs = None) -> Iterator[Workers]:
+    """Threads for one call: ``None`` or -1 for all cores, or their number; a cluster goes with all cores here."""
+    afar = n_jobs if isinstance(n_jobs, Mapper) else None
+    jobs = available_cores() if afar is not None or n_jobs in (None, -1) else n_jobs
     if not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"n_jobs must be a positive number, or -1 or None for all cores; got {n_jobs!r}")
+        raise InputError(
+            f"n_jobs must be a positive number, -1 or None for all cores, or a psidag.cluster; got {n_jobs!r}"
+        )
     with threadpool_limits(limits=1, user_api="blas"):
         if jobs == 1:
-            yield Workers(1, None)
+            yield Workers(1, None, afar)
         else:
             with ThreadPoolExecutor(jobs) as pool:
-                yield Workers(jobs, pool)
+                yield Workers(jobs, pool, afar)
 
 
 @contextmanager

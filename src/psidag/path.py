@@ -15,7 +15,7 @@ from psidag.framework import Noise
 from psidag.graph.constraints import Constraints
 from psidag.graph.metrics import edge_errors
 from psidag.learn import learn_dag
-from psidag.parallel import workers
+from psidag.parallel import Jobs, workers
 from psidag.solution import Solution
 from psidag.stages.within_order import evidence_penalty
 
@@ -74,7 +74,7 @@ def penalty_path(
     noise: Noise = "equal",
     constraints: Constraints | None = None,
     random_state: Any = 0,
-    n_jobs: int | None = None,
+    n_jobs: Jobs = None,
     names: Sequence[str] | None = None,
 ) -> PenaltyPath:
     """Learn the graph at several multiples of the automatic penalty.

@@ -46,33 +46,30 @@ def profile_table(table: FileTable) -> Profile:
     >>> profile_table(FileTable(("a", "b", "copy"), X, {})).duplicate
     [('b', 'copy')]
     """
-    X, names = table.X, table.names
-    gaps, infinite = np.isnan(X), np.isinf(X)
-    usable = ~(gaps | infinite).any(axis=1)
-    counts = gaps.sum(axis=0)
-    complete = X[usable]
+    names = table.names
+    seen = _look(table)
+    moments, rows, complete = seen.moments, seen.rows, int(seen.moments.count)
     constant: list[str] = []
     collinear: list[str] = []
     sd_range = r2_range = None
     r2_median = None
-    if len(names) and len(complete) >= 2:
-        moments = Moments.from_rows(complete, names)
+    if len(names) and complete >= 2:
         constant = constant_columns(moments.names, moments.sd)
         alive = np.sqrt(moments.variance[[name not in set(constant) for name in names]])
         if len(alive):
             sd_range = float(alive.min()), float(alive.max())
-        if len(complete) > len(names) + 1 and len(alive) > 1 and len(names) <= _MANY:
+        if complete > len(names) + 1 and len(alive) > 1 and len(names) <= _MANY:
             collinear = [name for name in collinear_columns(moments) if name not in constant]
             r2 = r_squared(moments)[[name not in set(constant) for name in names]]
             r2_range, r2_median = (float(r2.min()), float(r2.max())), float(np.median(r2))
-    duplicate = _duplicates(X, names)
+    duplicate = _duplicates(seen.digests, names)
     twins = {second for _, second in duplicate}
     return Profile(
-        rows=len(X),
-        complete_rows=int(usable.sum()),
+        rows=rows,
+        complete_rows=complete,
         kinds=table.kinds,
-        missing={names[j]: int(counts[j]) for j in np.argsort(-counts, kind="stable") if counts[j]},
-        infinite=[names[j] for j in np.flatnonzero(infinite.any(axis=0))],
+        missing={names[j]: int(seen.gaps[j]) for j in np.argsort(-seen.gaps, kind="stable") if seen.gaps[j]},
+        infinite=[names[j] for j in np.flatnonzero(seen.infinite)],
         constant=constant,
         duplicate=duplicate,
         collinear=[name for name in collinear if name not in twins],
@@ -82,13 +79,38 @@ def profile_table(table: FileTable) -> Profile:
     )
 
 
-def _duplicates(X: NDArray[np.floating], names: tuple[str, ...]) -> list[tuple[str, str]]:
+class _Seen(NamedTuple):
+    """What one pass over the rows finds: gaps and digests of each column, the moments of the complete rows."""
+
+    rows: int
+    gaps: NDArray[np.intp]
+    infinite: NDArray[np.bool_]
+    moments: Moments
+    digests: list[bytes]
+
+
+def _look(table: FileTable) -> _Seen:
+    d = len(table.names)
+    rows, gaps, infinite = 0, np.zeros(d, np.intp), np.zeros(d, bool)
+    moments = Moments(d, table.names)
+    hashes = [hashlib.blake2b() for _ in range(d)]
+    for block in table.blocks():
+        rows += len(block)
+        missing, endless = np.isnan(block), np.isinf(block)
+        gaps += missing.sum(axis=0)
+        infinite |= endless.any(axis=0)
+        moments.update(block[~(missing | endless).any(axis=1)])
+        for j in range(d):
+            # Adding zero makes -0.0 and 0.0 the same bytes.
+            hashes[j].update((block[:, j] + 0.0).tobytes())
+    return _Seen(rows, gaps, infinite, moments, [found.digest() for found in hashes])
+
+
+def _duplicates(digests: list[bytes], names: tuple[str, ...]) -> list[tuple[str, str]]:
     """Columns that are equal value by value, each with the first one it equals."""
     first: dict[bytes, str] = {}
     found = []
-    for j, name in enumerate(names):
-        # Adding zero makes -0.0 and 0.0 the same bytes.
-        key = hashlib.blake2b((X[:, j] + 0.0).tobytes()).digest()
+    for key, name in zip(digests, names, strict=True):
         if key in first:
             found.append((first[key], name))
         else:

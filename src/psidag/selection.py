@@ -15,7 +15,7 @@ from psidag.framework import Noise, Outcome, Task
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
 from psidag.graph.order import Order
-from psidag.parallel import Workers
+from psidag.parallel import Mapper, Workers
 from psidag.solution import Candidate, Fitted, Round, Solution, Status
 from psidag.solution.diagnostics import noise_warnings
 from psidag.solution.edges import standard_errors
@@ -57,7 +57,7 @@ def select_edges(
 ) -> tuple[sp.csr_array, Fitted]:
     """The weights that stay: those that evidence supports within the candidate's order, or those of a size."""
     if threshold is None:
-        weights = _by_evidence(moments, candidate.order, constraints, threads)
+        weights = _by_evidence(moments, candidate.order, constraints, threads.afar)
         rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
     else:
         weights = _by_size(candidate, threshold, constraints)
@@ -70,6 +70,12 @@ def fitted(moments: Moments, dag: DAG, rule: str) -> Fitted:
     residual_variance = _residual_variance(moments, dag.weights)
     errors = standard_errors(moments, dag, residual_variance)
     return Fitted(moments.count, moments.mean, moments.variance, residual_variance, errors, rule)
+
+
+def loss_on_moments(moments: Moments, W: sp.csr_array, intercept: NDArray[np.float64]) -> float:
+    """½ mean |x − intercept − Wᵀx|² of the rows behind the moments."""
+    off = moments.mean - intercept - W.T @ moments.mean
+    return 0.5 * float(_residual_variance(moments, W).sum() + off @ off)
 
 
 def assemble(
@@ -102,12 +108,12 @@ def warn(solution: Solution, moments: Moments | None, noise: Noise | None) -> No
         warnings.warn(sentence, DataWarning, stacklevel=4)
 
 
-def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, threads: Workers) -> sp.csr_array:
+def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, machines: Mapper) -> sp.csr_array:
     """Parents by evidence, judged on correlations so that units do not matter."""
     sd = np.where(moments.sd > 0, moments.sd, 1.0)
     C = moments.scatter / (moments.count * np.outer(sd, sd))
     np.fill_diagonal(C, 1.0)
-    selected = select_within(C, moments.count, order, threads, constraints=constraints)
+    selected = select_within(C, moments.count, order, machines, constraints=constraints)
     return sp.csr_array(sp.diags_array(1 / sd) @ selected.weights @ sp.diags_array(sd))
 
 

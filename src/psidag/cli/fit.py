@@ -13,7 +13,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
-from psidag.data.files import FileTable
+from psidag.data.files import HOLD, FileTable
 from psidag.data.missing import Missing
 from psidag.data.resampling import Resampling
 from psidag.errors import DataWarning, InputError
@@ -28,7 +28,7 @@ Examples:
 
   psidag fit table.parquet --drop id,date --missing drop -o graph.graphml -o edges.csv
 
-  psidag fit large.parquet --checkpoint run.ckpt --resume -o model.psidag
+  psidag fit "folder/*.parquet" --checkpoint run.ckpt --resume -o model.psidag
 
   psidag fit table.csv --bootstrap 100 -o edges.csv
 
@@ -105,7 +105,7 @@ def fit(
     graphs.check_outputs(output or [])
     if replicates is None and (draws is not None or resampling != "bootstrap"):
         raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
-    data = load_table(table, columns, drop, rows).numbers_only()
+    data = load_table(table, columns, drop, rows, hold=HOLD).numbers_only()
     note_kinds(data)
     options: dict[str, Any] = {
         "solver": solver,

@@ -8,7 +8,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table
-from psidag.data.files import FileTable
+from psidag.data.files import HOLD, FileTable
 from psidag.errors import listing
 from psidag.memory import as_text
 from psidag.profile import Profile, profile_table
@@ -40,7 +40,7 @@ def info(
         return
     from psidag.forecast import forecast
 
-    data = load_table(table, columns, drop, rows)
+    data = load_table(table, columns, drop, rows, hold=HOLD)
     found = profile_table(data)
     expected = forecast(max(found.rows, 1), len(data.names)) if len(data.names) > 1 else None
     if as_json:

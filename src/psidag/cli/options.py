@@ -12,7 +12,10 @@ from psidag.errors import InputError, listing
 
 TableFile = Annotated[
     str,
-    typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, Arrow, .npy or .npz, also .csv.gz; - for standard input."),
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV, Parquet, Arrow, .npy, .npz, also .csv.gz; a folder or a pattern; - for standard input.",
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -28,9 +31,11 @@ Rows = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 
 
-def load_table(path: str, columns: list[str] | None, drop: list[str] | None, rows: str | None) -> FileTable:
-    """The chosen part of a table, with a note on what was taken as a number."""
-    table = read_table(path, columns=_names(columns), drop=_names(drop) or (), rows=_slice(rows))
+def load_table(
+    path: str, columns: list[str] | None, drop: list[str] | None, rows: str | None, hold: int | None = None
+) -> FileTable:
+    """The chosen part of a table, with a note on what was taken as a number; all of it in memory unless ``hold``."""
+    table = read_table(path, columns=_names(columns), drop=_names(drop) or (), rows=_slice(rows), hold=hold)
     for sentence in table.notes:
         note(sentence)
     return table

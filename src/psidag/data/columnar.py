@@ -2,68 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from psidag.data.files import FileTable, Kind, numeric_kinds
+from psidag.data.readers import Block, Choice, Reader, columnwise, readable
+from psidag.data.scans import batch_rows
 from psidag.errors import InputError
 
 
-def read_arrow(
-    open_binary: Callable[[], BinaryIO], ending: str, name: str, choose: Callable[[Sequence[str]], list[int]]
-) -> FileTable:
-    """The chosen columns of a Parquet, Arrow or Feather file; others are not decoded where the format allows it."""
+def open_columnar(open_binary: Callable[[], BinaryIO], ending: str, where: str, choose: Choice) -> Reader:
+    """A Parquet, Arrow or Feather file; columns that are not chosen are not decoded."""
     try:
         import pyarrow as pa
     except ImportError:
-        raise InputError(f"reading {name} needs pyarrow: pip install 'psidag[parquet]'") from None
-    try:
-        with open_binary() as file:
-            table = _parquet(file, choose) if ending == ".parquet" else _ipc(file, choose)
-    except pa.ArrowException as error:
-        raise InputError(f"{name} is not a readable {ending} file: {str(error).splitlines()[0]}") from None
-    numbers: dict[str, Any] = {}
-    booleans: set[int] = set()
-    kinds: dict[str, Kind] = {}
-    text: dict[str, str] = {}
-    for column_name, column in zip(table.column_names, table.columns, strict=True):
-        kind = column.type
-        if pa.types.is_boolean(kind):
-            booleans.add(len(numbers))
-        if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-            column = column.cast(pa.float64(), safe=False)
-        elif pa.types.is_null(kind):
-            column = column.cast(pa.float64())
-        elif not pa.types.is_floating(kind):
-            kinds[column_name] = "text"
-            text[column_name] = f"of type {kind}"
-            continue
-        kinds[column_name] = "number"
-        numbers[column_name] = column.to_numpy()
-    X = np.column_stack(list(numbers.values())) if numbers else np.empty((table.num_rows, 0))
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
-    kinds |= numeric_kinds(list(numbers), X, frozenset(booleans))
-    return FileTable(tuple(numbers), X, {n: kinds[n] for n in table.column_names}, text)
+        raise InputError(f"reading {where} needs pyarrow: pip install 'psidag[parquet]'") from None
+    kind = _Parquet if ending == ".parquet" else _Ipc
+    with readable(where):
+        try:
+            with open_binary() as file:
+                opened = kind(file)
+                schema, rows = opened.schema, opened.rows
+        except pa.ArrowException as error:
+            raise InputError(f"{where} is not a readable {ending} file: {_first_line(error)}") from None
+    chosen = [schema.field(k) for k in choose(schema.names, where)]
+    text = {field.name: f"of type {field.type}" for field in chosen if not _is_numeric(field.type)}
+    numeric = [field for field in chosen if field.name not in text]
+    narrow = all(field.type in (pa.float32(), pa.float16()) for field in numeric)
+    dtype: np.dtype[Any] = np.dtype(np.float32 if narrow and numeric else np.float64)
+    names = tuple(field.name for field in numeric)
+
+    def blocks() -> Iterator[Block]:
+        with readable(where), open_binary() as file:
+            source = kind(file)
+            for part in range(source.parts):
+                try:
+                    for batch in source.read(part, names, batch_rows(len(names))):
+                        yield _block(batch, names, dtype)
+                except (OSError, pa.ArrowException) as error:
+                    raise InputError(
+                        f"{source.part_name} {part} of {where} cannot be read: {_first_line(error)}; write the file "
+                        "anew, or leave it out"
+                    ) from None
+
+    return Reader(where, names, blocks, text, tuple(field.name for field in chosen), rows)
 
 
-def _parquet(file: BinaryIO, choose: Callable[[Sequence[str]], list[int]]) -> Any:
-    import pyarrow.parquet as pq
+class _Parquet:
+    """A Parquet file by its row groups."""
 
-    source = pq.ParquetFile(file)
-    names = source.schema_arrow.names
-    wanted = [names[k] for k in choose(names)]
-    return source.read(columns=wanted).select(wanted)
+    part_name = "row group"
+
+    def __init__(self, file: BinaryIO) -> None:
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(file, page_checksum_verification=True)
+        self.schema = self._file.schema_arrow
+        self.parts = self._file.num_row_groups
+        self.rows: int | None = self._file.metadata.num_rows
+
+    def read(self, part: int, names: tuple[str, ...], size: int) -> Iterator[Any]:
+        yield from self._file.iter_batches(size, row_groups=[part], columns=list(names))
 
 
-def _ipc(file: BinaryIO, choose: Callable[[Sequence[str]], list[int]]) -> Any:
+class _Ipc:
+    """An Arrow file by its record batches; a stream, which has no table of contents, as one part."""
+
+    part_name = "record batch"
+
+    def __init__(self, file: BinaryIO) -> None:
+        import pyarrow as pa
+
+        self._source = file
+        self.rows: int | None = None
+        try:
+            whole = pa.ipc.open_file(file)
+            self.schema, self.parts, self._stream = whole.schema, whole.num_record_batches, False
+        except pa.ArrowInvalid:
+            file.seek(0)
+            self.schema, self.parts, self._stream = pa.ipc.open_stream(file).schema, 1, True
+
+    def read(self, part: int, names: tuple[str, ...], size: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        options = pa.ipc.IpcReadOptions(included_fields=[self.schema.get_field_index(name) for name in names])
+        self._source.seek(0)
+        if self._stream:
+            batches = iter(pa.ipc.open_stream(self._source, options=options))
+        else:
+            batches = iter([pa.ipc.open_file(self._source, options=options).get_batch(part)])
+        for batch in batches:
+            for start in range(0, batch.num_rows, size):
+                yield batch.slice(start, size)
+
+
+def _block(batch: Any, names: tuple[str, ...], dtype: np.dtype[Any]) -> Block:
     import pyarrow as pa
 
-    try:
-        table = pa.ipc.open_file(file).read_all()
-    except pa.ArrowInvalid:
-        file.seek(0)
-        table = pa.ipc.open_stream(file).read_all()
-    return table.select(choose(table.column_names))
+    columns, cells = [], []
+    for name in names:
+        column = batch.column(name)
+        truth = pa.types.is_boolean(column.type)
+        if truth or pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
+            column = column.cast(pa.float64(), safe=False)
+        columns.append(column.to_numpy(zero_copy_only=False))
+        cells.append("boolean" if truth else "number")
+    return Block(columnwise(columns, batch.num_rows, dtype), tuple(cells))  # type: ignore[arg-type]
+
+
+def _is_numeric(kind: Any) -> bool:
+    import pyarrow as pa
+
+    known = pa.types
+    return bool(
+        known.is_floating(kind)
+        or known.is_integer(kind)
+        or known.is_boolean(kind)
+        or known.is_decimal(kind)
+        or known.is_null(kind)
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0]

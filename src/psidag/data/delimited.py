@@ -1,25 +1,36 @@
-"""Tables in text files, CSV and its relatives, read without pandas or pyarrow."""
+"""Tables in text files, CSV and its relatives, read with pyarrow or without."""
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple, TextIO
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
+from itertools import chain, islice
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data.readers import Block, Cells, Choice, Reader, columnwise, readable
 from psidag.errors import InputError
 
 Floats = NDArray[np.float64]
 
 #: What stands for a missing value, in any case of letters and with blanks around it.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
+_MISSING_AS_WRITTEN = sorted(
+    {word for plain in _MISSING for word in (plain, plain.upper(), plain.title())} | {"NaN", "n/A", "N/a"}
+)
 _TRUTH = {"true": 1.0, "false": 0.0}
 #: Cells that are converted at a time where a file is not all numbers.
 _CELLS = 1 << 20
+#: Characters that are parsed at a time.
+_CHARACTERS = 1 << 23
+_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 
 
 class Head(NamedTuple):
@@ -32,13 +43,22 @@ class Head(NamedTuple):
     """Whether an unnamed first column holds row labels."""
 
 
-class Columns(NamedTuple):
-    """Columns as numbers (NaN where missing or not a number); which were booleans, and which hold text."""
+def open_delimited(open_binary: Callable[[], BinaryIO], ending: str, where: str, choose: Choice) -> Reader:
+    """A text file, packed by gzip if its ending says so."""
 
-    values: Floats
-    booleans: frozenset[int]
-    text: dict[int, str]
-    """For a column that is not numbers, its first such cell: ``line 4: 'red'``."""
+    def open_text() -> TextIO:
+        raw = open_binary()
+        stream: Any = gzip.GzipFile(fileobj=raw) if ending.endswith(".gz") else raw
+        return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+    with readable(where):
+        head = read_head(open_text, where, _SEPARATORS.get(ending.removesuffix(".gz")))
+    chosen = choose(head.names, where)
+    notes = () if head.header else (f"the first line of {where} is numbers: columns are called x0, x1, …",)
+    if head.labelled:
+        notes = (f"the first column of {where} has no name: taken as row labels and left out",)
+    names = tuple(head.names[k] for k in chosen)
+    return Reader(where, names, lambda: read_blocks(open_text, where, head, chosen), {}, names, notes=notes)
 
 
 def read_head(open_text: Callable[[], TextIO], name: str, separator: str | None = None) -> Head:
@@ -73,57 +93,86 @@ def read_head(open_text: Callable[[], TextIO], name: str, separator: str | None 
     return Head(found, tuple(cells), header=True, labelled=labelled)
 
 
-def read_columns(open_text: Callable[[], TextIO], name: str, head: Head, chosen: Sequence[int]) -> Columns:
-    """The chosen columns. A file of numbers is parsed in one go; any other one is read again, cell by cell."""
-    try:
-        return Columns(_all_numbers(open_text, head, chosen), frozenset(), {})
-    except ValueError:
-        return _cell_by_cell(open_text, name, head, chosen)
-
-
-def _all_numbers(open_text: Callable[[], TextIO], head: Head, chosen: Sequence[int]) -> Floats:
-    with open_text() as file:
+def read_blocks(open_text: Callable[[], TextIO], where: str, head: Head, chosen: Sequence[int]) -> Iterator[Block]:
+    """The chosen columns. Lines of numbers are parsed many at a time; from the first others on, cell by cell."""
+    with readable(where), open_text() as file:
+        line = 0
         if head.header:
-            next(file)
-        # All columns, not only the chosen ones: asked for some, loadtxt overlooks rows that are too long.
-        separator = None if head.separator == " " else head.separator
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that there are no rows is said where it matters
-            values: Floats = np.loadtxt(file, delimiter=separator, comments=None, quotechar='"', ndmin=2)
+            header = csv.reader(file, delimiter=head.separator, skipinitialspace=head.separator == " ")
+            next(header)
+            line = header.line_num
+        parse = _parser(head, chosen)
+        while lines := file.readlines(_CHARACTERS):
+            try:
+                block = parse(lines)
+            except ValueError:
+                yield from _cell_by_cell(chain(lines, file), where, head, chosen, line)
+                return
+            line += len(lines)
+            yield block
+
+
+def _parser(head: Head, chosen: Sequence[int]) -> Callable[[list[str]], Block]:
+    """What turns lines of numbers into a block, or raises a ValueError; with pyarrow ten times as fast."""
+    by = _by_arrow if head.separator != " " and find_spec("pyarrow") else _by_numpy
+    return partial(by, head=head, chosen=chosen)
+
+
+def _by_arrow(lines: list[str], head: Head, chosen: Sequence[int]) -> Block:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    text = "".join(lines).encode()
+    everything = [str(k) for k in range(len(head.names) + head.labelled)]
+    wanted = [str(k + head.labelled) for k in chosen]
+    if not text.strip():
+        return Block(np.empty((0, len(chosen))), _cells("missing", chosen))
+    table = arrow_csv.read_csv(
+        pa.BufferReader(text),
+        arrow_csv.ReadOptions(column_names=everything, block_size=len(text) + 1),
+        arrow_csv.ParseOptions(delimiter=head.separator),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, pa.float64()), include_columns=wanted, null_values=_MISSING_AS_WRITTEN
+        ),
+    )
+    cells: tuple[Cells, ...] = tuple(
+        "missing" if column.null_count == len(column) else "number" for column in table.columns
+    )
+    return Block(columnwise([c.to_numpy() for c in table.columns], table.num_rows, np.dtype(np.float64)), cells)
+
+
+def _by_numpy(lines: list[str], head: Head, chosen: Sequence[int]) -> Block:
+    # All columns, not only the chosen ones: asked for some, loadtxt overlooks rows that are too long.
+    separator = None if head.separator == " " else head.separator
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are no rows is said where it matters
+        values: Floats = np.loadtxt(lines, delimiter=separator, comments=None, quotechar='"', ndmin=2)
     if values.shape[1] != len(head.names) + head.labelled:
         raise ValueError("a width that the header does not have")
-    return values[:, [k + head.labelled for k in chosen]]
+    return Block(values[:, [k + head.labelled for k in chosen]], _cells("number", chosen))
 
 
-def _cell_by_cell(open_text: Callable[[], TextIO], name: str, head: Head, chosen: Sequence[int]) -> Columns:
+def _cell_by_cell(lines: Iterable[str], where: str, head: Head, chosen: Sequence[int], before: int) -> Iterator[Block]:
+    """Blocks of whatever the lines hold; ``before`` of them have gone before."""
     width = len(head.names) + head.labelled
-    blocks: list[Floats] = []
-    kinds: dict[int, set[str]] = {k: set() for k in range(len(chosen))}
-    text: dict[int, str] = {}
-    with open_text() as file:
-        reader = csv.reader(file, delimiter=head.separator, skipinitialspace=head.separator == " ")
-        if head.header:
-            next(reader)
-        rows = _full_rows(reader, name, width)
-        while chunk := list(islice(rows, max(1, _CELLS // width))):
-            lines = [line for line, _ in chunk]
-            cells = list(zip(*(row for _, row in chunk), strict=True))
-            block = np.full((len(chunk), len(chosen)), np.nan)
-            for k, column in enumerate(chosen):
-                if k in text:
-                    continue
-                raw = cells[column + head.labelled]
-                block[:, k], kind, culprit = _convert(raw)
-                kinds[k].add(kind)
-                if culprit is not None:
-                    text[k] = f"line {lines[culprit]}: {raw[culprit]!r}"
-            blocks.append(block)
-    values = np.concatenate(blocks) if blocks else np.empty((0, len(chosen)))
-    booleans = frozenset(k for k, found in kinds.items() if found - {"missing"} == {"boolean"})
-    return Columns(values, booleans, text)
+    rows = _full_rows(
+        csv.reader(lines, delimiter=head.separator, skipinitialspace=head.separator == " "), where, width, before
+    )
+    while chunk := list(islice(rows, max(1, _CELLS // width))):
+        columns = list(zip(*(row for _, row in chunk), strict=True))
+        values = np.full((len(chunk), len(chosen)), np.nan)
+        cells: list[Cells] = []
+        text = {}
+        for k, column in enumerate(chosen):
+            raw = columns[column + head.labelled]
+            values[:, k], kind, culprit = _convert(raw)
+            cells.append(kind)
+            if culprit is not None:
+                text[k] = f"line {chunk[culprit][0]}: {raw[culprit]!r}"
+        yield Block(values, tuple(cells), text)
 
 
-def _full_rows(reader: Iterator[list[str]], name: str, width: int) -> Iterator[tuple[int, list[str]]]:
+def _full_rows(reader: Iterator[list[str]], where: str, width: int, before: int) -> Iterator[tuple[int, list[str]]]:
     """Rows with their line numbers; blank lines are passed over, a row of another width is an error."""
     while True:
         try:
@@ -131,15 +180,16 @@ def _full_rows(reader: Iterator[list[str]], name: str, width: int) -> Iterator[t
         except StopIteration:
             return
         except csv.Error as error:
-            raise InputError(f"line {reader.line_num} of {name} cannot be read: {error}") from None  # type: ignore[attr-defined]
-        line = reader.line_num  # type: ignore[attr-defined]
+            line = before + reader.line_num  # type: ignore[attr-defined]
+            raise InputError(f"line {line} of {where} cannot be read: {error}") from None
+        line = before + reader.line_num  # type: ignore[attr-defined]
         if len(row) == width:
             yield line, row
         elif row and any(cell.strip() for cell in row):
-            raise InputError(f"line {line} of {name} has {len(row)} cells, the first line has {width}")
+            raise InputError(f"line {line} of {where} has {len(row)} cells, the first line has {width}")
 
 
-def _convert(cells: Sequence[str]) -> tuple[Floats, str, int | None]:
+def _convert(cells: Sequence[str]) -> tuple[Floats, Cells, int | None]:
     """Cells as numbers, their kind, and the first cell that is neither number, truth value nor missing."""
     # float() reads 1_2 as 12, which in a table is a label.
     if not any("_" in cell for cell in cells):
@@ -148,7 +198,7 @@ def _convert(cells: Sequence[str]) -> tuple[Floats, str, int | None]:
         except ValueError:
             pass
     values = np.full(len(cells), np.nan)
-    kind = "missing"
+    kind: Cells = "missing"
     for k, cell in enumerate(cells):
         plain = cell.strip().lower()
         if plain in _MISSING:
@@ -160,6 +210,10 @@ def _convert(cells: Sequence[str]) -> tuple[Floats, str, int | None]:
         else:
             return values, "text", k
     return values, kind, None
+
+
+def _cells(kind: Cells, columns: Sequence[int]) -> tuple[Cells, ...]:
+    return (kind,) * len(columns)
 
 
 def _is_number(cell: str) -> bool:

@@ -1,29 +1,31 @@
-"""Tables in files: which columns there are, which of them are wanted, and what kind each is."""
+"""Tables in files: where they are, what kind each column is, and whether they are held or left where they are."""
 
 from __future__ import annotations
 
-import gzip
+import glob
 import io
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TextIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from psidag.data.delimited import read_columns, read_head
-from psidag.data.numpy_files import load_numpy
-from psidag.errors import InputError, listing
+from psidag.data.arrays import open_array
+from psidag.data.delimited import open_delimited
+from psidag.data.readers import Block, Choice, Reader, joined
+from psidag.data.scans import Batches, Rows, array_batches, batch_rows
+from psidag.errors import InputError
 
 Kind = Literal["number", "integer", "boolean", "text"]
 
 #: File endings that are read as tables.
 TABLE_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".arrow", ".feather", ".ipc", ".npy", ".npz")
-_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+#: Numbers of a table that are held in memory, 256 MB in double precision.
+HOLD = 1 << 25
+_TEXT = (".csv", ".tsv", ".tab", ".txt", "")
 _ARROW = (".parquet", ".arrow", ".feather", ".ipc")
 _MAGIC = {
     b"PAR1": ".parquet",
@@ -42,8 +44,9 @@ class FileTable:
     ----------
     names : tuple of str
         Columns of numbers.
-    X : array of shape (n, d)
-        Their values, NaN where missing; a ``.npy`` file is memory-mapped.
+    X : array of shape (n, d), or Batches
+        Their values, NaN where missing; a ``.npy`` file is memory-mapped. Batches where there are more of them than
+        were to be held.
     kinds : mapping of str to str
         Every chosen column, in the order of the file: number, integer, boolean or text.
     text : mapping of str to str
@@ -60,15 +63,13 @@ class FileTable:
 
     def numbers_only(self) -> FileTable:
         """The table itself, or an error that names the columns that are not numbers."""
-        if not self.text:
-            return self
-        where = "; ".join(f"{name!r} ({culprit})" for name, culprit in list(self.text.items())[:5])
-        more = f" and {len(self.text) - 5} more" if len(self.text) > 5 else ""
-        flag = ",".join(self.text) if len(self.text) <= 5 else "NAME,NAME,…"
-        raise InputError(
-            f"columns that are not numbers: {where}{more}; leave them out (on the command line: --drop {flag!r}) "
-            "or encode them as numbers"
-        )
+        if self.text:
+            raise _not_numbers(self.text)
+        return self
+
+    def blocks(self) -> Batches:
+        """The rows in batches, held or not."""
+        return self.X if isinstance(self.X, Batches) else array_batches(self.X)
 
 
 def read_table(
@@ -77,17 +78,22 @@ def read_table(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     rows: slice | None = None,
+    hold: int | None = None,
 ) -> FileTable:
     r"""Read a table from CSV, TSV, Parquet, Arrow, ``.npy`` or ``.npz``, also ``.csv.gz``; ``-`` is standard input.
 
     Parameters
     ----------
     path : str or Path
-        The ending says the format. Standard input is recognised by its first bytes.
+        A file, whose ending says the format; a folder, or a pattern such as ``part-*.parquet``, whose files have the
+        same columns and are read in the order of their names. Standard input is recognised by its first bytes.
     columns, drop : sequences of str
         Names, or patterns such as ``gene_*``, of the columns to keep and of those to leave out.
     rows : slice, optional
         Which rows to keep.
+    hold : int, optional
+        Most numbers to hold in memory; a larger table stays in its files and is read in batches, again and again.
+        One that takes no more room than its covariance is held in any case. By default everything is held.
 
     Examples
     --------
@@ -98,73 +104,163 @@ def read_table(
     >>> table.names, table.X.tolist()
     (('dose', 'effect'), [[1.0, 2.5], [0.0, nan]])
     """
-    held: bytes | None = None
-    if str(path) == "-":
-        name, held = "standard input", sys.stdin.buffer.read()
-        ending = next((end for magic, end in _MAGIC.items() if held.startswith(magic)), ".csv")
+    reader = open_table(path, Choice(columns, drop))
+    part = rows or slice(None)
+    from_end = min(part.start or 0, part.stop or 0) < 0
+    width = len(reader.columns)
+    if reader.rows is not None:
+        part = slice(*part.indices(reader.rows)[:2])
+    most = None if hold is None or (from_end and reader.rows is None) else max(hold, 4 * width**2)
+    expected = None if reader.rows is None else max(0, part.stop - part.start)
+    large = most is not None and expected is not None and expected * width > most
+    if reader.array is not None and not large:
+        held = [Block(reader.array[part], next(reader.blocks(), Block(reader.array, ())).cells)]
     else:
-        path = Path(path)
-        name, ending = repr(str(path)), "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-        if path.is_dir():
-            raise InputError(f"{name} is a folder; give a file")
-        if not path.exists():
-            raise InputError(f"there is no file {name}")
-    ending = ending.lower()
+        blocks = reader.blocks() if from_end and reader.rows is None else _cut(reader.blocks(), part)
+        # Of a table that is known to be large the first block says what its columns are like.
+        held, ended = _take(blocks, 1 if large else most)
+        large = large or not ended
+    return _table(reader, held, part, large, from_end and reader.rows is None)
 
+
+def open_table(path: str | Path, choose: Choice) -> Reader:
+    """Open a file, or all files of a folder or a pattern, or standard input."""
+    if str(path) == "-":
+        content = sys.stdin.buffer.read()
+        ending = next((end for magic, end in _MAGIC.items() if content.startswith(magic)), ".csv")
+        return _open(content, ending, "standard input", choose)
+    where, place = repr(str(path)), Path(path)
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if _is_table(file.relative_to(place)) and file.is_file())
+        if not files:
+            raise InputError(f"the folder {where} holds no tables; their endings are {' '.join(TABLE_ENDINGS)}")
+    elif place.exists():
+        return _open(place, _ending(place), where, choose)
+    elif glob.has_magic(str(path)):
+        files = sorted(file for file in map(Path, glob.glob(str(path), recursive=True)) if file.is_file())
+        if not files:
+            raise InputError(f"no file fits the pattern {where}")
+    else:
+        raise InputError(f"there is no file {where}")
+    kinds = {_ending(file) for file in files}
+    if len(kinds) > 1:
+        raise InputError(
+            f"{where} holds tables of several kinds ({' '.join(sorted(kinds))}): choose with a pattern such as "
+            f"{str(place / '*') if place.is_dir() else '*'}{min(kinds)}"
+        )
+    return joined(where, [_open(file, _ending(file), repr(str(file)), choose) for file in files])
+
+
+def _ending(path: Path) -> str:
+    return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]).lower()
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file in a folder is a table, by its ending; names that begin with a dot or a bar are for others."""
+    known = _ending(path).removesuffix(".gz") in TABLE_ENDINGS
+    return known and not any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _open(source: Path | bytes, ending: str, where: str, choose: Choice) -> Reader:
     def open_binary() -> BinaryIO:
-        return io.BytesIO(held) if held is not None else Path(path).open("rb")
+        return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
 
-    choose = _Choice(name, columns, drop)
-    try:
-        if ending in _ARROW:
-            from psidag.data.columnar import read_arrow
+    if ending in _ARROW:
+        from psidag.data.columnar import open_columnar
 
-            table = read_arrow(open_binary, ending, name, choose)
-        elif ending in (".npy", ".npz"):
-            table = _read_numpy(held if held is not None else path, ending, name, choose)
-        elif ending.removesuffix(".gz") in (".csv", ".tsv", ".tab", ".txt", ""):
-            table = _read_text(open_binary, ending, name, choose)
-        else:
-            raise InputError(f"cannot read {name}: the ending must be one of {' '.join(TABLE_ENDINGS)}")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text (byte {error.start}): convert it first") from None
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise InputError(f"cannot read {name}: {reason}") from None
-    if rows is None:
-        return table
-    return FileTable(table.names, table.X[rows], table.kinds, table.text, table.notes)
+        return open_columnar(open_binary, ending, where, choose)
+    if ending in (".npy", ".npz"):
+        return open_array(source, ending, where, choose)
+    if ending.removesuffix(".gz") in _TEXT:
+        return open_delimited(open_binary, ending, where, choose)
+    raise InputError(f"cannot read {where}: the ending must be one of {' '.join(TABLE_ENDINGS)}")
 
 
-class _Choice:
-    """Which of the columns of a file are wanted."""
+def _cut(blocks: Iterator[Block], part: slice) -> Iterator[Block]:
+    """The rows of a slice that counts from the first row on."""
+    begin, end, seen = part.start or 0, part.stop, 0
+    for block in blocks:
+        if end is not None and seen >= end:
+            return
+        first, last = max(0, begin - seen), len(block.values) if end is None else min(len(block.values), end - seen)
+        seen += len(block.values)
+        if last > first:
+            yield block if last - first == len(block.values) else block._replace(values=block.values[first:last])
 
-    def __init__(self, where: str, columns: Sequence[str] | None, drop: Sequence[str]) -> None:
-        self._where = where
-        self._columns = columns
-        self._drop = drop
 
-    def __call__(self, names: Sequence[str]) -> list[int]:
-        """The places of the wanted columns among these names, in the order of the file."""
-        repeated = [name for name, times in Counter(names).items() if times > 1]
-        if repeated:
-            raise InputError(f"column names must be unique; repeated in {self._where}: {listing(repeated)}")
-        kept = set(names) if self._columns is None else self._matching(self._columns, names)
-        kept -= self._matching(self._drop, names)
-        if not kept:
-            raise InputError(f"no column of {self._where} is left")
-        return [k for k, name in enumerate(names) if name in kept]
+def _take(blocks: Iterator[Block], most: int | None) -> tuple[list[Block], bool]:
+    """Blocks until they have more than so many numbers, and whether there are no more."""
+    held, numbers = [], 0
+    for block in blocks:
+        held.append(block)
+        numbers += block.values.size
+        if most is not None and numbers > most:
+            return held, False
+    return held, True
 
-    def _matching(self, patterns: Sequence[str], names: Sequence[str]) -> set[str]:
-        found: set[str] = set()
-        for pattern in patterns:
-            hits = {pattern} & set(names) or {name for name in names if fnmatchcase(name, pattern)}
-            if not hits:
-                close = get_close_matches(pattern, names, 3)
-                hint = f"did you mean {listing(close)}?" if close else f"its columns are {listing(names)}"
-                raise InputError(f"there is no column {pattern!r} in {self._where}; {hint}")
-            found |= hits
-        return found
+
+def _table(reader: Reader, held: list[Block], part: slice, large: bool, slice_held: bool) -> FileTable:
+    """The table of these blocks, or, if it is large, one that reads all blocks again and looks like these."""
+    text: dict[int, str] = {}
+    for block in held:
+        text = dict(block.text) | text
+    numeric = [k for k in range(len(reader.columns)) if k not in text]
+    names = tuple(reader.columns[k] for k in numeric)
+    booleans = {k for k in numeric if {block.cells[k] for block in held} - {"missing"} == {"boolean"}}
+    sample = _together(held[:1] if large else held, numeric, len(reader.columns))
+    if slice_held:
+        sample = sample[part]
+    kinds = numeric_kinds(names, sample, frozenset(numeric.index(k) for k in booleans))
+    order = reader.order or reader.columns
+    not_numbers = dict(reader.text) | {reader.columns[k]: culprit for k, culprit in text.items()}
+    return FileTable(
+        names,
+        Batches(partial(_batches, reader, numeric, part)) if large else sample,
+        {name: kinds.get(name, "text") for name in order},
+        {name: not_numbers[name] for name in order if name in not_numbers},
+        reader.notes,
+    )
+
+
+def _together(blocks: list[Block], numeric: list[int], width: int) -> Rows:
+    """The numeric columns of all blocks as one array; the blocks are given up one by one."""
+    if len(blocks) == 1:
+        values = blocks[0].values
+        return values if len(numeric) == width else values[:, numeric]
+    kind = np.result_type(np.float32, *{block.values.dtype for block in blocks}) if blocks else np.float64
+    X: Rows = np.empty((sum(len(block.values) for block in blocks), len(numeric)), dtype=kind)
+    start = 0
+    for k, block in enumerate(blocks):
+        X[start : start + len(block.values)] = block.values if len(numeric) == width else block.values[:, numeric]
+        start += len(block.values)
+        blocks[k] = block._replace(values=block.values[:0])
+    return X
+
+
+def _batches(reader: Reader, numeric: list[int], part: slice) -> Iterator[Rows]:
+    """All rows once more, in batches that are worth their while; text that only shows now is an error."""
+    least = max(1, batch_rows(len(numeric)) // 2)
+    waiting: list[Rows] = []
+    for block in _cut(reader.blocks(), part):
+        found = {reader.columns[k]: culprit for k, culprit in block.text.items() if k in numeric}
+        if found:
+            raise _not_numbers(found)
+        waiting.append(block.values if len(numeric) == len(reader.columns) else block.values[:, numeric])
+        if sum(map(len, waiting)) >= least:
+            yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _not_numbers(text: Mapping[str, str]) -> InputError:
+    where = "; ".join(f"{name!r} ({culprit})" for name, culprit in list(text.items())[:5])
+    more = f" and {len(text) - 5} more" if len(text) > 5 else ""
+    flag = ",".join(text) if len(text) <= 5 else "NAME,NAME,…"
+    return InputError(
+        f"columns that are not numbers: {where}{more}; leave them out (on the command line: --drop {flag!r}) "
+        "or encode them as numbers"
+    )
 
 
 def numeric_kinds(names: Sequence[str], X: Any, booleans: frozenset[int] = frozenset()) -> dict[str, Kind]:
@@ -183,70 +279,3 @@ def _whole(column: Any) -> bool:
         if len(there) == 0 or np.any(there != np.floor(there)):
             return False
     return True
-
-
-def _read_text(
-    open_binary: Callable[[], BinaryIO], ending: str, name: str, choose: Callable[[Sequence[str]], list[int]]
-) -> FileTable:
-    def open_text() -> TextIO:
-        raw = open_binary()
-        stream: Any = gzip.GzipFile(fileobj=raw) if ending.endswith(".gz") else raw
-        return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-
-    head = read_head(open_text, name, _SEPARATORS.get(ending.removesuffix(".gz")))
-    chosen = choose(head.names)
-    found = read_columns(open_text, name, head, chosen)
-    notes = () if head.header else (f"the first line of {name} is numbers: columns are called x0, x1, …",)
-    if head.labelled:
-        notes = (f"the first column of {name} has no name: taken as row labels and left out",)
-    numeric = [k for k in range(len(chosen)) if k not in found.text]
-    names = [head.names[k] for k in chosen]
-    X = found.values[:, numeric] if found.text else found.values
-    booleans = frozenset(new for new, old in enumerate(numeric) if old in found.booleans)
-    kinds = numeric_kinds([names[k] for k in numeric], X, booleans)
-    return FileTable(
-        tuple(names[k] for k in numeric),
-        X,
-        {name: kinds.get(name, "text") for name in names},
-        {names[k]: culprit for k, culprit in found.text.items()},
-        notes,
-    )
-
-
-def _read_numpy(
-    source: str | Path | bytes, ending: str, name: str, choose: Callable[[Sequence[str]], list[int]]
-) -> FileTable:
-    names: Sequence[str] | None = None
-    try:
-        held = load_numpy(source, ending)
-        if ending == ".npz":
-            arrays = held
-            tables = [key for key, array in arrays.items() if array.ndim == 2]
-            if "X" not in tables and len(tables) != 1:
-                raise InputError(f"{name} must hold one table, or one named X; it holds {listing(list(arrays))}")
-            key = "X" if "X" in tables else tables[0]
-            names = next((list(map(str, arrays[k])) for k in ("names", "columns") if k in arrays), None)
-            held = arrays[key]
-    except InputError:
-        raise
-    except Exception as error:
-        # NumPy and zipfile raise a dozen kinds of errors over broken files.
-        raise InputError(f"{name} is not a readable {ending} file: {' '.join(str(error).split())}") from None
-    if held.ndim != 2 or held.dtype.kind not in "fiub":
-        raise InputError(f"{name} must hold a table of numbers; it holds {held.dtype} of shape {held.shape}")
-    if names is None:
-        names = [f"x{k}" for k in range(held.shape[1])]
-    elif len(names) != held.shape[1]:
-        raise InputError(f"{name} holds {len(names)} names for {held.shape[1]} columns")
-    chosen = choose(names)
-    if len(chosen) < len(names):
-        held = held[:, chosen]
-        names = [names[k] for k in chosen]
-    kinds: dict[str, Kind]
-    if held.dtype.kind == "b":
-        kinds = dict.fromkeys(names, "boolean")
-    else:
-        kinds = numeric_kinds(names, held)
-    if held.dtype not in (np.float32, np.float64):
-        held = held.astype(np.float64)
-    return FileTable(tuple(names), held, kinds)

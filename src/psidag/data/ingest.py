@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.data.files import FileTable, read_table
-from psidag.data.missing import check_missing, complete
+from psidag.data.files import HOLD, FileTable, read_table
+from psidag.data.missing import check_missing, complete, complete_scan
 from psidag.data.moments import Moments
-from psidag.data.sources import Rows, Source, Stream, Summary, Table
+from psidag.data.scans import Batches, Partitions, Rows, Scan
+from psidag.data.sources import Source, Stream, Summary, Table
 from psidag.errors import InputError, listing
 from psidag.parallel import one_blas_thread
 
@@ -27,13 +28,14 @@ def as_source(
     missing: str = "error",
     least_rows: int = 2,
 ) -> Source:
-    """Make a source of an array, a table, a file, an iterator of batches, or :class:`Moments`.
+    """Make a source of an array, a table, files, Dask data, an iterator of batches, or :class:`Moments`.
 
     Parameters
     ----------
-    data : array, DataFrame, Arrow table, path, iterator or Moments
-        Arrays and tables are kept as they are, not copied, unless their type has to change. A path is read by
-        :func:`psidag.data.files.read_table`.
+    data : array, DataFrame, Arrow table, path, Dask array or DataFrame, iterator or Moments
+        Arrays and tables are kept as they are, not copied, unless their type has to change. A path (of a file, a
+        folder or a pattern) is read by :func:`psidag.data.files.read_table`; what is too large to be held stays in
+        its files. The rows of Dask data stay where they are.
     names : sequence of str, optional
         Column names; those of the table, else ``x0 …``, by default.
     sample_weight : array of shape (n,), optional
@@ -44,19 +46,43 @@ def as_source(
         Fewer rows than this in a table or array are an error.
     """
     check_missing(missing)
-    if isinstance(data, Summary | Table | Stream | Moments) or hasattr(data, "__next__"):
+    if isinstance(data, Summary | Table | Scan | Stream | Moments) or hasattr(data, "__next__"):
         if sample_weight is not None:
             raise InputError("sample_weight goes with an array or a table, not with a stream or with moments")
         if isinstance(data, Moments):
             return Summary(data)
         return _stream(iter(data), names, missing) if hasattr(data, "__next__") else data
     if isinstance(data, str | Path):
-        data = read_table(data)
+        data = read_table(data, hold=HOLD)
     if isinstance(data, FileTable):
-        data, names = data.numbers_only().X, data.names if names is None else names
+        table = data.numbers_only()
+        if isinstance(table.X, Batches):
+            return _scan(table.X, table.names, names, sample_weight, missing, least_rows)
+        data, names = table.X, table.names if names is None else names
+    if hasattr(data, "__dask_graph__"):
+        from psidag.data.cluster import partitions
+
+        pieces, found = partitions(data)
+        return _scan(pieces, found, names, sample_weight, missing, least_rows)
     X, found = as_rows(data, names)
     _check_shape(X, least_rows)
     return complete(X, found, _check_weight(sample_weight, len(X)), missing, least_rows)
+
+
+def _scan(
+    rows: Partitions,
+    found: Sequence[str],
+    names: Sequence[str] | None,
+    weight: ArrayLike | None,
+    missing: str,
+    least_rows: int,
+) -> Source:
+    """A source of rows that stay where they are."""
+    if weight is not None:
+        raise InputError("sample_weight goes with rows in memory; these stay in their files or on their cluster")
+    checked = _check_names(found, names)
+    _check_width(len(checked), "the table")
+    return complete_scan(rows, checked, missing, least_rows)
 
 
 def as_rows(data: Any, names: Sequence[str] | None = None) -> tuple[Rows, tuple[str, ...]]:
@@ -77,14 +103,19 @@ def as_rows(data: Any, names: Sequence[str] | None = None) -> tuple[Rows, tuple[
             )
         found = tuple(f"x{j}" for j in range(X.shape[1]))
         X = _as_floating(X, found)
+    return X, _check_names(found, names)
+
+
+def _check_names(found: Sequence[str], names: Sequence[str] | None) -> tuple[str, ...]:
+    """The names that were found, or those that were given in their place; each must be there once."""
     if names is not None:
-        if len(names) != X.shape[1]:
-            raise InputError(f"{len(names)} names were given for {X.shape[1]} columns")
+        if len(names) != len(found):
+            raise InputError(f"{len(names)} names were given for {len(found)} columns")
         found = tuple(map(str, names))
     doubles = [name for name in dict.fromkeys(found) if found.count(name) > 1] if len(set(found)) < len(found) else []
     if doubles:
         raise InputError(f"column names must be unique; repeated: {listing(doubles)}")
-    return X, found
+    return tuple(found)
 
 
 def _table(data: Any) -> tuple[Rows, tuple[str, ...]] | None:
@@ -148,6 +179,11 @@ def _check_shape(X: Rows, least_rows: int) -> None:
         )
 
 
+def _check_width(d: int, what: str) -> None:
+    if d < 2:
+        raise InputError(f"a graph needs at least two columns; {what} has {d}")
+
+
 def _check_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
     if weight is None:
         return None
@@ -170,8 +206,7 @@ def _stream(batches: Iterator[Any], names: Sequence[str] | None, missing: str) -
     if first is None:
         raise InputError("the stream gave no batch at all")
     X, found = as_rows(first, names)
-    if X.shape[1] < 2:
-        raise InputError("a graph needs at least two columns; the batches of the stream have one")
+    _check_width(X.shape[1], "the stream")
 
     def checked() -> Iterator[Rows]:
         seen = 0

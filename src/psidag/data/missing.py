@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
@@ -10,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
-from psidag.data.sources import Rows, Source, Summary, Table
+from psidag.data.scans import Partitions, Rows, Scan, array_batches
+from psidag.data.sources import Source, Summary, Table
 from psidag.errors import DataWarning, InputError, listing
 
 Missing = Literal["error", "drop", "mean", "pairwise"]
 Floats = NDArray[np.float64]
 
-_BLOCK_ROWS = 4096
 #: Lowest eigenvalue of repaired correlations.
 _FLOOR = 1e-6
 
@@ -45,28 +46,52 @@ def complete(X: Rows, names: Sequence[str], weight: Floats | None, missing: str,
     least_rows : int
         Fewer rows than this are not enough.
     """
-    gaps, first = _find_gaps(X, names)
-    if not gaps.any():
+    gaps = _find_gaps(array_batches(X), names)
+    if not gaps.times.any():
         return Table(X, names, weight)
-    empty = [names[int(j)] for j in np.flatnonzero(gaps == len(X))]
-    if missing != "error" and empty:
-        raise InputError(f"columns without a single value: {listing(empty)}; leave them out")
+    if missing == "error":
+        raise _refusal(gaps, names)
+    _refuse_empty(gaps, names)
     if missing == "drop":
         return _drop(X, names, weight, gaps, least_rows)
     if missing == "mean":
         return _fill(X, names, weight)
-    if missing == "pairwise":
-        if weight is not None:
-            raise InputError('missing="pairwise" does not go with sample_weight: choose "drop" or "mean"')
-        return Summary(pairwise_moments(X, names))
-    raise InputError(
-        f"Input X contains NaN: {_where(gaps, first, names, len(X))}. Choose what to do about missing values: "
-        'missing="drop" (leave out rows), "mean" (fill in) or "pairwise" (use what is there), --missing on the '
-        "command line; or leave the columns out"
-    )
+    if weight is not None:
+        raise InputError('missing="pairwise" does not go with sample_weight: choose "drop" or "mean"')
+    return Summary(pairwise_moments(array_batches(X), names))
 
 
-def pairwise_moments(X: Rows, names: Sequence[str]) -> Moments:
+def complete_scan(rows: Partitions, names: Sequence[str], missing: str, least_rows: int) -> Source:
+    """As :func:`complete`, for rows that stay where they are.
+
+    Flaws show when the rows are gone through for their moments. ``"mean"`` takes a pass more for the means,
+    ``"pairwise"`` needs two and leaves no rows.
+    """
+    if missing in ("mean", "pairwise"):
+        gaps = _find_gaps(rows, names)
+        if gaps.times.any():
+            _refuse_empty(gaps, names)
+            if missing == "pairwise":
+                return Summary(pairwise_moments(rows, names))
+            return Scan(rows, names, functools.partial(_filled, mean=_column_means(rows)))
+
+    def check(read: int, moments: Moments) -> None:
+        if not np.isfinite(moments.mean).all() or moments.count < least_rows:
+            gaps = _find_gaps(rows, names)
+            if gaps.times.any() and missing == "error":
+                raise _refusal(gaps, names)
+            if gaps.times.any():
+                _refuse_empty(gaps, names)
+                raise _nothing_left(gaps, names, int(moments.count))
+            if read < least_rows:
+                raise InputError(f"{read} rows are too few: dependence cannot be seen in fewer than {least_rows}")
+        if read > moments.count:
+            _note_dropped(read - int(moments.count), read)
+
+    return Scan(rows, names, _whole_rows if missing == "drop" else None, check)
+
+
+def pairwise_moments(rows: Partitions, names: Sequence[str]) -> Moments:
     """Moments from all values there are: each correlation from the rows that have both columns.
 
     Correlations come from the rows of each pair, variances from all rows of each column. Such a matrix need
@@ -77,22 +102,13 @@ def pairwise_moments(X: Rows, names: Sequence[str]) -> Moments:
     Examples
     --------
     >>> X = np.array([[1.0, 2.0], [2.0, np.nan], [3.0, 6.0], [4.0, 8.0]])
-    >>> moments = pairwise_moments(X, ["a", "b"])
+    >>> moments = pairwise_moments(array_batches(X), ["a", "b"])
     >>> moments.mean.tolist(), round(moments.count)
     ([2.5, 5.333333333333333], 3)
     """
     d = len(names)
-    present = ~np.isnan(X)
-    centre = np.sum(X, axis=0, dtype=np.float64, where=present) / np.maximum(present.sum(axis=0), 1)
-    both, sums, squares, products = (np.zeros((d, d)) for _ in range(4))
-    for start in range(0, len(X), _BLOCK_ROWS):
-        block = X[start : start + _BLOCK_ROWS] - centre
-        there = (~np.isnan(block)).astype(np.float64)
-        block = np.where(there > 0, block, 0.0)
-        both += there.T @ there
-        sums += block.T @ there
-        squares += (block**2).T @ there
-        products += block.T @ block
+    centre = _column_means(rows)
+    both, sums, squares, products = rows.reduce(functools.partial(_pair_sums, centre=centre), _Sums.merge)
     if np.any(both < 2):
         i, j = np.argwhere(both < 2)[0]
         raise InputError(
@@ -112,6 +128,35 @@ def pairwise_moments(X: Rows, names: Sequence[str]) -> Moments:
     return Moments.from_covariance(R * np.outer(sd, sd), count, centre, names)
 
 
+class _Sums(tuple[Floats, ...]):
+    """Arrays that are added up entry by entry."""
+
+    __slots__ = ()
+
+    def merge(self, other: _Sums) -> _Sums:
+        return _Sums(a + b for a, b in zip(self, other, strict=True))
+
+
+def _pair_sums(rows: Rows, centre: Floats) -> _Sums:
+    """For each pair of columns, over the rows that have both: their number, and sums of x, x² and xy."""
+    block = rows - centre
+    there = (~np.isnan(block)).astype(np.float64)
+    block = np.where(there > 0, block, 0.0)
+    return _Sums((there.T @ there, block.T @ there, (block**2).T @ there, block.T @ block))
+
+
+def _column_sums(rows: Rows) -> _Sums:
+    present = ~np.isnan(rows)
+    return _Sums((np.sum(rows, axis=0, dtype=np.float64, where=present), present.sum(axis=0).astype(np.float64)))
+
+
+def _column_means(rows: Partitions) -> Floats:
+    """The mean of each column over the rows that have it."""
+    total, number = rows.reduce(_column_sums, _Sums.merge)
+    mean: Floats = total / np.maximum(number, 1)
+    return mean
+
+
 def _repair(R: Floats) -> Floats:
     """The correlations with negative eigenvalues raised to a floor and ones on the diagonal."""
     value, vector = np.linalg.eigh(R)
@@ -123,33 +168,75 @@ def _repair(R: Floats) -> Floats:
     return repaired
 
 
-def _find_gaps(X: Rows, names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """How many values each column misses and the first row of it; infinite ones are an error that names them."""
-    d = X.shape[1]
-    nan, infinite = (_Flaws(np.zeros(d, np.intp), np.full(d, -1)) for _ in range(2))
-    for start in range(0, len(X), _BLOCK_ROWS):
-        block = X[start : start + _BLOCK_ROWS]
-        finite = np.isfinite(block)
-        if not finite.all():
-            missing = np.isnan(block)
-            nan.note(missing, start)
-            infinite.note(~finite & ~missing, start)
-    if infinite.times.any():
-        culprits = _where(*infinite, names, len(X))
-        raise InputError(f"Input X contains infinity: {culprits}. Replace these values, or leave rows or columns out")
-    return nan.times, nan.first
+class _Gaps(NamedTuple):
+    """Of so many rows: how many values each column misses, or has infinite, and the first row of it."""
 
-
-class _Flaws(NamedTuple):
-    """How many flawed cells each column has, and the row of its first one."""
-
+    rows: int
     times: NDArray[np.intp]
     first: NDArray[np.intp]
+    infinite: NDArray[np.intp]
+    first_infinite: NDArray[np.intp]
 
-    def note(self, flawed: NDArray[np.bool_], start: int) -> None:
-        fresh = flawed.any(axis=0) & (self.first < 0)
-        self.first[fresh] = start + flawed[:, fresh].argmax(axis=0)
-        self.times[:] += flawed.sum(axis=0)
+    def merge(self, other: _Gaps) -> _Gaps:
+        def earlier(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
+            return np.where((a < 0) & (b >= 0), b + self.rows, a)
+
+        return _Gaps(
+            self.rows + other.rows,
+            self.times + other.times,
+            earlier(self.first, other.first),
+            self.infinite + other.infinite,
+            earlier(self.first_infinite, other.first_infinite),
+        )
+
+
+def _gaps_of(rows: Rows) -> _Gaps:
+    none, nowhere = np.zeros(rows.shape[1], np.intp), np.full(rows.shape[1], -1)
+    finite = np.isfinite(rows)
+    if finite.all():
+        return _Gaps(len(rows), none, nowhere, none, nowhere)
+    missing = np.isnan(rows)
+    flaws = []
+    for flawed in (missing, ~finite & ~missing):
+        times = flawed.sum(axis=0)
+        flaws += [times, np.where(times > 0, flawed.argmax(axis=0), -1)]
+    return _Gaps(len(rows), *flaws)
+
+
+def _find_gaps(rows: Partitions, names: Sequence[str]) -> _Gaps:
+    """What is missing where; infinite values are an error that names them."""
+    gaps = rows.reduce(_gaps_of, _Gaps.merge)
+    if gaps.infinite.any():
+        culprits = _where(gaps.infinite, gaps.first_infinite, names, gaps.rows)
+        raise InputError(f"Input X contains infinity: {culprits}. Replace these values, or leave rows or columns out")
+    return gaps
+
+
+def _refusal(gaps: _Gaps, names: Sequence[str]) -> InputError:
+    return InputError(
+        f"Input X contains NaN: {_where(gaps.times, gaps.first, names, gaps.rows)}. Choose what to do about missing "
+        'values: missing="drop" (leave out rows), "mean" (fill in) or "pairwise" (use what is there), --missing on the '
+        "command line; or leave the columns out"
+    )
+
+
+def _refuse_empty(gaps: _Gaps, names: Sequence[str]) -> None:
+    empty = [names[int(j)] for j in np.flatnonzero(gaps.times == gaps.rows)]
+    if empty:
+        raise InputError(f"columns without a single value: {listing(empty)}; leave them out")
+
+
+def _nothing_left(gaps: _Gaps, names: Sequence[str], left: int) -> InputError:
+    worst = np.argsort(-gaps.times, kind="stable")[:5]
+    emptiest = ", ".join(f"{names[j]!r} misses {gaps.times[j]}" for j in worst if gaps.times[j])
+    return InputError(
+        f'missing="drop" leaves {left} of {gaps.rows} rows ({emptiest}): leave out the emptiest columns, or choose '
+        '"pairwise" or "mean"'
+    )
+
+
+def _note_dropped(dropped: int, n: int) -> None:
+    warnings.warn(f"rows with missing values were left out: {dropped} of {n}", DataWarning, stacklevel=2)
 
 
 def _where(count: NDArray[np.intp], first: NDArray[np.intp], names: Sequence[str], n: int) -> str:
@@ -158,18 +245,23 @@ def _where(count: NDArray[np.intp], first: NDArray[np.intp], names: Sequence[str
     return shown + (f" and {len(culprits) - 5} more columns" if len(culprits) > 5 else "")
 
 
-def _drop(X: Rows, names: Sequence[str], weight: Floats | None, gaps: NDArray[np.intp], least_rows: int) -> Table:
+def _drop(X: Rows, names: Sequence[str], weight: Floats | None, gaps: _Gaps, least_rows: int) -> Table:
     kept = ~np.isnan(X).any(axis=1)
     n, left = len(X), int(kept.sum())
     if left < least_rows:
-        worst = np.argsort(-gaps, kind="stable")[:5]
-        emptiest = ", ".join(f"{names[j]!r} misses {gaps[j]}" for j in worst if gaps[j])
-        raise InputError(
-            f'missing="drop" leaves {left} of {n} rows ({emptiest}): leave out the emptiest columns, or choose '
-            '"pairwise" or "mean"'
-        )
-    warnings.warn(f"rows with missing values were left out: {n - left} of {n}", DataWarning, stacklevel=2)
+        raise _nothing_left(gaps, names, left)
+    _note_dropped(n - left, n)
     return Table(X[kept], names, None if weight is None else weight[kept])
+
+
+def _whole_rows(rows: Rows) -> Rows:
+    kept = ~np.isnan(rows).any(axis=1)
+    return rows if kept.all() else rows[kept]
+
+
+def _filled(rows: Rows, mean: Floats) -> Rows:
+    filled: Rows = np.where(np.isnan(rows), mean.astype(rows.dtype), rows)
+    return filled
 
 
 def _fill(X: Rows, names: Sequence[str], weight: Floats | None) -> Table:
@@ -178,5 +270,4 @@ def _fill(X: Rows, names: Sequence[str], weight: Floats | None) -> Table:
     total = weights.sum(axis=0, dtype=np.float64)
     sums = np.where(there, X, 0.0)
     mean = np.einsum("ij,ij->j", sums, weights, dtype=np.float64) / np.where(total > 0, total, 1.0)
-    filled: Rows = np.where(there, X, mean.astype(X.dtype))
-    return Table(filled, names, weight)
+    return Table(_filled(X, mean), names, weight)

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 #: Rows are reduced in blocks of about this many numbers, so that no second copy of a large table is made.
 _BLOCK = 1 << 22
 #: Columns per tile of a scatter that threads share.
-_TILE = 512
+TILE = 512
 #: A sum of squares from which on products overflow.
 _TOO_LARGE = 1e200
 
@@ -154,6 +154,12 @@ class Moments:
         merged._absorb(other.count, other.mean, other.scatter)
         return merged
 
+    def forget(self, share: float) -> Moments:
+        """Let the rows so far weigh only this share of what they did; returns itself."""
+        self.count *= share
+        self.scatter *= share
+        return self
+
     def copy(self) -> Moments:
         """An independent copy."""
         twin = Moments(self.d, self.names)
@@ -185,10 +191,10 @@ class Moments:
 def gram(rows: Floats, workers: Workers | None = None) -> Floats:
     """RowsᵀRows from its upper tiles alone, which threads share; the tiles do not depend on their number."""
     d = rows.shape[1]
-    if workers is None or d <= _TILE:
+    if workers is None or d <= TILE:
         return rows.T @ rows
     product = np.empty((d, d))
-    cuts = tiles(d, _TILE)
+    cuts = tiles(d, TILE)
 
     def tile(pair: tuple[slice, slice]) -> None:
         across, down = pair

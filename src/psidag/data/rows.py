@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
-from psidag.data.sources import Rows, Stream, Table
+from psidag.data.scans import Rows, Scan
+from psidag.data.sources import Stream, Table
 from psidag.parallel import Workers
 
 Floats = NDArray[np.float64]
@@ -38,14 +40,18 @@ class RowFeed(Protocol):
 
 
 def feed(
-    source: Table | Stream, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
+    source: Table | Scan | Stream, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
 ) -> RowFeed:
-    """Rows of a table in shuffled epochs, or of a stream as they come."""
+    """Rows of a table or a scan in shuffled epochs, or of a stream as they come."""
+    if isinstance(source, Scan):
+        return ScanFeed(source, batch_size, holdout, rng, workers)
     if isinstance(source, Stream):
-        pilot = source.take(PILOT, partial=True)
-        if len(pilot) == PILOT:
-            return StreamFeed(source, pilot, batch_size)
-        source = Table(pilot, source.names)
+        # Without a first batch behind the pilot there would be nothing to measure the curvature by.
+        rows = source.take(PILOT + batch_size, partial=True)
+        if len(rows) == PILOT + batch_size:
+            source.give_back(rows[PILOT:])
+            return StreamFeed(source, rows[:PILOT], batch_size)
+        source = Table(rows, source.names)
     return TableFeed(source, batch_size, holdout, rng, workers)
 
 
@@ -114,6 +120,57 @@ class TableFeed:
         if self._root_weight is not None:
             rows *= self._root_weight[chosen, None]
         return rows
+
+
+class ScanFeed:
+    """Epochs over rows that are read again and again, shuffled within what is read at a time.
+
+    The rows set aside are spread over all of them, whatever the order they are stored in.
+    """
+
+    def __init__(self, scan: Scan, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers) -> None:
+        moments = scan.moments(workers)
+        self._scan = scan
+        self._mean = moments.mean
+        self._rng = rng
+        n = int(moments.count)
+        aside = min(_MOST_HELD_OUT, round(holdout * n))
+        self._aside = np.sort(rng.choice(n, aside, replace=False)) if aside else np.arange(0)
+        held_out = [rows[chosen] for rows, chosen in self._split() if chosen.any()]
+        self._held_out = (np.concatenate(held_out) if held_out else next(scan.batches())) - self._mean
+        self._batches = self._epochs()
+        self._waiting = np.empty((0, scan.d))
+        self.batch_size = max(1, min(batch_size, n - aside))
+        self.samples = 0
+        self.sd = moments.sd
+
+    def take(self) -> Rows:
+        """The next rows of the epoch, or of a new one."""
+        while len(self._waiting) < self.batch_size:
+            self._waiting = np.concatenate([self._waiting, next(self._batches)])
+        taken, self._waiting = self._waiting[: self.batch_size], self._waiting[self.batch_size :]
+        self.samples += self.batch_size
+        return taken
+
+    def loss(self, W: NDArray[np.floating]) -> float:
+        """½ mean |x − Wᵀx|² over the rows set aside."""
+        return _loss(self._held_out.astype(W.dtype), W)
+
+    def _epochs(self) -> Iterator[Floats]:
+        while True:
+            for rows, aside in self._split():
+                learned_from = np.asarray(rows[~aside], dtype=np.float64) - self._mean
+                yield learned_from[self._rng.permutation(len(learned_from))]
+
+    def _split(self) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
+        """All batches, and which of their rows are set aside."""
+        start = 0
+        for rows in self._scan.batches():
+            aside = np.zeros(len(rows), dtype=bool)
+            first, last = np.searchsorted(self._aside, (start, start + len(rows)))
+            aside[self._aside[first:last] - start] = True
+            yield rows, aside
+            start += len(rows)
 
 
 class StreamFeed:

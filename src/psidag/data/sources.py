@@ -1,4 +1,4 @@
-"""Where rows come from: a table that can be read again, a stream that passes once, or moments without rows."""
+"""Where rows come from: a table in memory, a scan of files or of a cluster, a stream that passes once, or moments."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
+from psidag.data.scans import Rows as Rows
+from psidag.data.scans import Scan
 from psidag.errors import InputError
 from psidag.parallel import Workers
-
-Rows = NDArray[np.floating]
 
 _SUM_AT_ONCE = 2048
 
@@ -101,6 +101,10 @@ class Stream:
         self._waiting = [rows[n:]] if len(rows) > n else []
         return rows[:n]
 
+    def give_back(self, rows: Rows) -> None:
+        """Put rows that were taken last in front of those that are waiting."""
+        self._waiting.insert(0, rows)
+
     @property
     def has_moments(self) -> bool:
         """They are kept as rows come."""
@@ -155,9 +159,9 @@ class Summary:
         return self._moments
 
 
-def needs_rows(source: Source, engine: str) -> Table | Stream:
+def needs_rows(source: Source, engine: str) -> Table | Scan | Stream:
     """The source if it has rows to sample, else an error that says which engines do without."""
-    if isinstance(source, Table | Stream):
+    if isinstance(source, Table | Scan | Stream):
         return source
     raise InputError(
         f"the {engine} engine samples rows, and a covariance or Moments has none: "

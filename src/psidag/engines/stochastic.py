@@ -126,8 +126,7 @@ class Stochastic:
         """Set rows aside, find the scales and the radius, and take the first gradient."""
         equal_noise_only(task, self.name)
         d = task.d
-        size = self.batch_size or (64 if d < 2000 else 256)
-        rows = feed(needs_rows(task.source, self.name), size, self.holdout, task.rng, task.workers)
+        rows = feed(needs_rows(task.source, self.name), self.rows_at_once(d), self.holdout, task.rng, task.workers)
         sd = rows.sd
         p, typical = self.source_scaling, typical_scale(sd)
         spread = np.where(sd > 0, sd, typical)
@@ -145,6 +144,10 @@ class Stochastic:
         allowed, steps = self._stage(task, order)
         descent = self._start(task, rows, scale, weights, allowed, radius, None)
         return State(rows, scale, radius, descent, order, None, steps, 0, math.nan)
+
+    def rows_at_once(self, d: int) -> int:
+        """Rows per stochastic gradient."""
+        return self.batch_size or (64 if d < 2000 else 256)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of gradient steps; at the end of A1 the projection, at the end of A2 the round."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psidag.graph.constraints import BoundConstraints, unconstrained
 from psidag.graph.dag import default_names
 from psidag.graph.order import Order, positions
-from psidag.parallel import Workers, tiles
+from psidag.parallel import Mapper, tiles
 from psidag.stages._select import select
 
 Floats = NDArray[np.float64]
@@ -88,7 +88,7 @@ def select_within(
     S: NDArray[np.floating],
     n: float,
     order: Order,
-    workers: Workers,
+    workers: Mapper,
     *,
     penalty: float | None = None,
     sigma2: float | Floats | None = None,
@@ -113,8 +113,8 @@ def select_within(
         Number of rows behind S.
     order : array of shape (d,)
         An order that respects the constraints.
-    workers : Workers
-        Threads; they do not change the result.
+    workers : Mapper
+        Threads, or a cluster; they do not change the result.
     penalty : float, optional
         Price of one parent; :func:`evidence_penalty` by default.
     sigma2 : float or array of shape (d,), optional
