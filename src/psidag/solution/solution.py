@@ -24,6 +24,7 @@ from psidag.simulate.model import LinearSEM
 from psidag.solution import effects, prediction, storage
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable
+from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
 from psidag.solution.status import Candidate, Round, Status
 from psidag.solution.summary import summarise
@@ -57,6 +58,10 @@ class Solution:
         The best order and its weights before edges were chosen.
     standard_error : array of shape (number of edges,), optional
         Of the weights, in the order of ``dag.weights.data``; see :class:`~psidag.solution.edges.EdgeTable`.
+    warnings : tuple of str
+        What the learner said about the data while it learned.
+    origin : Origin, optional
+        What it takes to learn the same again: the call, the seed, the versions.
 
     Examples
     --------
@@ -86,6 +91,8 @@ class Solution:
     selection: str
     candidate: Candidate
     standard_error: NDArray[np.float64] | None = None
+    warnings: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     @property
     def order(self) -> Order:

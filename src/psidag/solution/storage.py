@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from psidag.errors import InputError
 from psidag.exchange.files import replace_file
 from psidag.graph.dag import DAG
+from psidag.solution.origin import Origin
 from psidag.solution.status import Candidate, Round, Status
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def save(solution: Solution, path: str | Path) -> None:
         "engine": solution.engine,
         "selection": solution.selection,
         "candidate_loss": _or_null(float(solution.candidate.loss)),
+        "warnings": solution.warnings,
+        "origin": None if solution.origin is None else solution.origin.as_dict(),
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
     held = io.BytesIO()
@@ -127,6 +130,8 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         selection=str(head["selection"]),
         candidate=Candidate(arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])),
         standard_error=error,
+        warnings=tuple(map(str, head.get("warnings", ()))),
+        origin=Origin.from_dict(head.get("origin")),
     )
 
 
