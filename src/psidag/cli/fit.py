@@ -11,6 +11,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
+from psidag.cli.report import check_report_path, with_command, write_report
 from psidag.data.missing import Missing
 from psidag.framework import Noise
 from psidag.graph.constraints import Constraints
@@ -18,7 +19,7 @@ from psidag.graph.constraints import Constraints
 _EXAMPLES = """
 Examples:
 
-  psidag fit table.csv -o graph.json
+  psidag fit table.csv -o graph.json --report graph.html
 
   psidag fit table.parquet --drop id,date --missing drop -o graph.graphml -o edges.csv
 
@@ -37,6 +38,9 @@ def fit(
             metavar="FILE",
             help="File for the graph; the ending says the format. May be repeated.",
         ),
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="HTML file for a report that opens without a network.")
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
@@ -72,6 +76,8 @@ def fit(
     from psidag.learn import Interrupted, learn_dag
 
     graphs.check_outputs(output or [])
+    if report is not None:
+        check_report_path(report)
     data = load_table(table, columns, drop, rows).numbers_only()
     note_kinds(data)
     interrupted = False
@@ -90,13 +96,16 @@ def fit(
         )
     except Interrupted as stopped:
         solution, interrupted = stopped.solution, True
+    solution = with_command(solution)
     for path in output or []:
         graphs.save(solution, path)
+    if report is not None:
+        write_report(solution, report, data)
     if as_json:
         say_json(solution.content().as_dict())
     else:
         say(str(solution))
-        for path in output or []:
+        for path in [*(output or []), *([report] if report else [])]:
             note(f"wrote {path}")
     if interrupted:
         raise typer.Exit(130)
