@@ -11,6 +11,7 @@ import { drawHover, drawLabel } from "./labels.js";
 import { colours, onTheme } from "./theme.js";
 
 const PADDING = 34;
+const LETTER = 7.5;
 const BENDABLE = 150;
 const ARROWS = 6000;
 const NAMED_NEIGHBOURS = 60;
@@ -54,7 +55,8 @@ export function startDrawing(model, { onNode, onNothing }) {
     state.below = upright || room >= 36;
     state.room = upright ? Math.min(Math.max(room, 72), 160) : state.below ? 150 : 190;
     const sparse = placed.members.length > 150 || (upright && room < 48);
-    const side = state.below || upright ? 0 : Math.min(120, width / 5);
+    // Names stand right of their vertices: those of the last layer need room.
+    const side = state.below ? 0 : Math.min(state.room, width / 4, widest(placed));
     const points = stretch(placed, width - side, height);
     fill(placed.members, points);
     sigma.setCustomBBox({ x: [0, width], y: [0, height] });
@@ -62,6 +64,13 @@ export function startDrawing(model, { onNode, onNothing }) {
     sigma.setSetting("labelDensity", sparse ? 0.8 : 3);
     sigma.setSetting("labelGridCellSize", sparse ? (upright ? 90 : 70) : 40);
     sigma.refresh();
+  }
+
+  const nameWidth = (v) => LETTER * model.nodes.name[v].length;
+
+  function widest({ members, x }) {
+    const last = members.reduce((far, v) => Math.max(far, x[v]), -Infinity);
+    return members.reduce((most, v) => (x[v] > last - 0.8 ? Math.max(most, nameWidth(v)) : most), 0);
   }
 
   function fill(members, points) {
@@ -76,7 +85,7 @@ export function startDrawing(model, { onNode, onNothing }) {
     const held = [];
     for (let k = 0; k < model.m; k++) if (inside(source[k]) && inside(target[k])) held.push(k);
     const curved = held.length <= BENDABLE;
-    const boxes = curved ? boxesOf(points, (v) => Math.min(state.room, 7.5 * model.nodes.name[v].length), state.below) : [];
+    const boxes = curved ? boxesOf(points, (v) => Math.min(state.room, nameWidth(v)), state.below) : [];
     const strong = model.strength[Math.floor(held.length * 0.05)] || 1;
     state.many = held.length > MANY_EDGES;
     for (const k of held) {
