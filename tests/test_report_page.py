@@ -72,11 +72,14 @@ class Page:
         return self.js("return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)", selector)
 
     def wait(self, condition):
-        return WebDriverWait(self.driver, 60, 0.05).until(condition)
+        return WebDriverWait(self.driver, 120, 0.05).until(condition)
 
     def still(self):
-        """Wait until animations are over."""
-        self.driver.execute_async_script("setTimeout(arguments[0], 400)")
+        """Wait until what is under way has been drawn: counted in frames, for a busy machine draws few a second."""
+        self.driver.execute_async_script(
+            "const [done] = arguments; let left = 8;"
+            "const next = () => (left-- ? requestAnimationFrame(next) : done()); next()"
+        )
 
     def search(self, name):
         box = self.find("#search")
@@ -151,7 +154,7 @@ def test_it_opens_with_a_picture_that_can_be_read(page, record_property):
     record_property("ready_ms", ready)
     assert page.path.stat().st_size < 15e6
     # A generous bound: the machine may be busy, and draws without a graphics card.
-    assert ready < 20_000
+    assert ready < 60_000
     assert page.texts("#lead .first")[0].startswith(f"{page.solution.dag.n_edges:,} edges among")
     drawn = page.js("return psidag.edges")
     assert 0 < drawn <= 500
