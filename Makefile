@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help install demo test test-interop test-slow lint format bench wheel clean
+.PHONY: help install demo test test-interop test-slow lint format bench bundle browser wheel clean
 
 help:  ## Say what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,17 @@ format: $(READY)  ## Format the code
 
 bench: $(READY)  ## Run the benchmarks; each prints its own table
 	@for file in benchmarks/*.py; do echo "==> $$file"; PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $$file || exit 1; done
+
+bundle:  ## Rebuild the page of the report from src/psidag/view/web (takes node and npm)
+	cd src/psidag/view/web && npm ci --no-audit --no-fund && npm run --silent build
+
+browser:  ## Install the browser that the tests of the report drive, where there is none and it can be done
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> Installing Chromium"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; \
+	else echo "Install Chromium and ChromeDriver to run the tests of the report"; fi
 
 wheel: $(READY)  ## Build a wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psidag import Solution
-from psidag.cli.app import main
 from psidag.datasets import load_sachs
 from psidag.exchange import FORMATS, read_graph
 
@@ -30,21 +29,6 @@ def run(*arguments, cwd, **kwargs):
         timeout=120,
         **kwargs,
     )
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """The command in this process: (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["psidag", *map(str, arguments)])
-        with pytest.raises(SystemExit) as done:
-            main()
-        out, err = capsys.readouterr()
-        return done.value.code, out, err
-
-    return command
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,15 @@ from psidag.graph.dag import DAG
 from psidag.graph.order import check_order, topological_order
 from psidag.memory import as_bytes
 from psidag.parallel import Jobs, one_blas_thread, workers
-from psidag.selection import assemble, check_threshold, conclude, fitted, select_edges, warn
-from psidag.solution import Candidate, Solution, Status
+from psidag.selection import assemble, check_threshold, conclude, fitted, select_edges, warned
+from psidag.solution import Candidate, Origin, Solution, Status
 from psidag.stages.within_order import least_squares_within
 
 #: The engines that go by a name.
 ENGINES: dict[str, type[Engine]] = {"exact": Exact, "sparse": Sparse, "stochastic": Stochastic}
+
+#: Settings that go without saying when a call is written down.
+_DEFAULTS = {"solver": "auto", "noise": "equal", "missing": "error"}
 
 _REASONS = {
     "sparse": "it is the fastest and most accurate for data that are all there",
@@ -144,6 +148,16 @@ def learn_dag(
                 engine, task, max_time=max_time, max_memory=memory, on_step=on_step, callback=callback, keeper=keeper
             )
         solution = conclude(reason, task, outcome, threshold)
+    settings = {
+        "solver": solver,
+        "noise": noise,
+        "threshold": threshold,
+        "constraints": constraints,
+        "max_time": max_time,
+        "random_state": random_state,
+        "missing": missing,
+    }
+    solution = replace(solution, origin=Origin.of("learn_dag", settings, _DEFAULTS))
     if outcome.status.code == "interrupted":
         raise Interrupted(solution)
     return solution
@@ -193,8 +207,7 @@ def fit_order(
         status = Status("converged", "an order determines its regressions")
         weights, found = select_edges(moments, candidate, threshold, bound, threads)
     solution = assemble("within the given order", DAG(weights, given, source.names), found, candidate, status)
-    warn(solution, moments, None)
-    return solution
+    return warned(solution, moments, None)
 
 
 @one_blas_thread()
@@ -225,8 +238,7 @@ def fit_dag(
     candidate = Candidate(learned.order, learned.weights, 0.5 * float(found.residual_variance.sum()), found)
     status = Status("converged", "a DAG determines its regressions")
     solution = assemble("within the given graph", learned, found, candidate, status)
-    warn(solution, moments, None)
-    return solution
+    return warned(solution, moments, None)
 
 
 def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[Engine, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,8 +37,7 @@ def conclude(engine: str, task: Task, outcome: Outcome, threshold: float | None)
         engine, DAG(weights, candidate.order, task.source.names), chosen, candidate, outcome.status, outcome.trace
     )
     # Wide tables are searched without moments in double precision: none are made for the warnings alone.
-    warn(solution, task.source.moments(task.workers) if task.source.has_moments else None, task.noise)
-    return solution
+    return warned(solution, task.source.moments(task.workers) if task.source.has_moments else None, task.noise)
 
 
 def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> tuple[sp.csr_array, Fitted]:
@@ -98,14 +98,18 @@ def assemble(
     )
 
 
-def warn(solution: Solution, moments: Moments | None, noise: Noise | None) -> None:
-    """Say what about the data, and about the noise model if there is one, makes the answer less trustworthy."""
+def warned(solution: Solution, moments: Moments | None, noise: Noise | None) -> Solution:
+    """Say what about the data, and about the noise model if there is one, makes the answer less trustworthy.
+
+    The solution comes back with the warnings in it.
+    """
     sd = np.sqrt(solution.variance) if moments is None else moments.sd
     sentences = data_warnings(solution.names, solution.n_samples, sd, moments)
     if noise == "equal":
         sentences += noise_warnings(solution.variance, solution.residual_variance, solution.n_samples)
     for sentence in sentences:
         warnings.warn(sentence, DataWarning, stacklevel=4)
+    return replace(solution, warnings=tuple(sentences))
 
 
 def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, machines: Mapper) -> sp.csr_array:

@@ -13,6 +13,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
+from psidag.cli.report import check_report_path, with_command, write_report
 from psidag.data.files import HOLD, FileTable
 from psidag.data.missing import Missing
 from psidag.data.resampling import Resampling
@@ -24,7 +25,7 @@ from psidag.solution import Solution
 _EXAMPLES = """
 Examples:
 
-  psidag fit table.csv -o graph.json
+  psidag fit table.csv -o graph.json --report graph.html
 
   psidag fit table.parquet --drop id,date --missing drop -o graph.graphml -o edges.csv
 
@@ -47,6 +48,9 @@ def fit(
             metavar="FILE",
             help="File for the graph; the ending says the format. May be repeated.",
         ),
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="HTML file for a report that opens without a network.")
     ] = None,
     columns: Columns = None,
     drop: Drop = None,
@@ -103,6 +107,8 @@ def fit(
     and the exit code is 130.
     """
     graphs.check_outputs(output or [])
+    if report is not None:
+        check_report_path(report)
     if replicates is None and (draws is not None or resampling != "bootstrap"):
         raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
     data = load_table(table, columns, drop, rows, hold=HOLD).numbers_only()
@@ -131,13 +137,16 @@ def fit(
         left = None if max_time is None else max(max_time - (time.perf_counter() - begun), 1e-3)
         drawing = {"replicates": replicates, "method": resampling, "resume": draws, "max_time": left}
         solution, interrupted = _draw(data, solution, options | drawing)
+    solution = with_command(solution)
     for path in output or []:
         graphs.save(solution, path)
+    if report is not None:
+        write_report(solution, report, data)
     if as_json:
         say_json(solution.content().as_dict())
     else:
         say(str(solution))
-        for path in output or []:
+        for path in [*(output or []), *([report] if report else [])]:
             note(f"wrote {path}")
     if interrupted:
         raise typer.Exit(130)

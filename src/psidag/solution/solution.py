@@ -25,6 +25,7 @@ from psidag.solution import effects, prediction, storage
 from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable
+from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
 from psidag.solution.status import Candidate, Round, Status
 from psidag.solution.summary import summarise
@@ -60,6 +61,10 @@ class Solution:
         Of the weights, in the order of ``dag.weights.data``; see :class:`~psidag.solution.edges.EdgeTable`.
     confidence : Confidence, optional
         What a bootstrap has found; see :meth:`with_confidence`.
+    warnings : tuple of str
+        What the learner said about the data while it learned.
+    origin : Origin, optional
+        What it takes to learn the same again: the call, the seed, the versions.
 
     Examples
     --------
@@ -90,6 +95,8 @@ class Solution:
     candidate: Candidate
     standard_error: NDArray[np.float64] | None = None
     confidence: Confidence | None = None
+    warnings: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     @property
     def order(self) -> Order:

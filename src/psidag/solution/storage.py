@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from psidag.disk.archive import Kind, damage_named, read_archive, write_archive
 from psidag.graph.dag import DAG
 from psidag.solution.confidence import Confidence
+from psidag.solution.origin import Origin
 from psidag.solution.status import Candidate, Round, Status
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def save(solution: Solution, path: str | Path) -> None:
         "engine": solution.engine,
         "selection": solution.selection,
         "candidate_loss": _or_null(float(solution.candidate.loss)),
+        "warnings": solution.warnings,
+        "origin": None if solution.origin is None else solution.origin.as_dict(),
         "confidence": None if confidence is None else confidence.head(),
     }
     write_archive(path, _KIND, head, arrays)
@@ -89,6 +92,8 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         selection=str(head["selection"]),
         candidate=Candidate(arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])),
         standard_error=error,
+        warnings=tuple(map(str, head.get("warnings", ()))),
+        origin=Origin.from_dict(head.get("origin")),
     )
     return solution.with_confidence(confidence)
 

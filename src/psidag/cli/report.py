@@ -1,0 +1,87 @@
+"""``psidag report``: a saved solution as one HTML file."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from psidag.cli import graphs
+from psidag.cli.app import app
+from psidag.cli.console import note
+from psidag.cli.options import load_table
+from psidag.data.files import FileTable
+from psidag.data.scans import Batches
+from psidag.errors import InputError, listing
+from psidag.solution import Solution
+
+_EXAMPLES = """
+Examples:
+
+  psidag fit table.csv -o model.psidag && psidag report model.psidag -o report.html
+
+  psidag report model.psidag --data table.csv --title "Blood and diet" -o report.html
+"""
+
+
+@app.command(epilog=_EXAMPLES)
+def report(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A .psidag file, as `psidag fit -o` writes it.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML file.")],
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="Rows to check the residuals with: the training rows or new ones."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The heading.")] = None,
+) -> None:
+    """Write a report: a summary in words, the graph to explore, edges, residuals, how to repeat it.
+
+    The file holds all that it needs and opens in any browser without a network.
+    """
+    check_report_path(output)
+    if not model.lower().endswith(".psidag"):
+        raise InputError(
+            f"a report needs the whole solution, not only its graph: `psidag fit … -o model.psidag`; got {model!r}"
+        )
+    solution = graphs.load(model)
+    table = None if data is None else load_table(data, None, None, None)
+    if table is not None:
+        known = set(table.names)
+        lacking = [name for name in solution.names if name not in known]
+        if lacking:
+            raise InputError(f"{data} lacks the columns {listing(lacking)}, or they are not numbers")
+    write_report(solution, output, table, title)
+    note(f"wrote {output}")
+
+
+def check_report_path(path: str) -> None:
+    """Raise before the work is done if the report cannot go there."""
+    if not path.lower().endswith((".html", ".htm")):
+        raise InputError(f"a report is an HTML file: give it the ending .html; got {path!r}")
+
+
+def with_command(solution: Solution) -> Solution:
+    """The solution with the command line that is running as its origin."""
+    if solution.origin is None:
+        return solution
+    command = shlex.join(["psidag", *sys.argv[1:]])
+    return dataclasses.replace(solution, origin=dataclasses.replace(solution.origin, command=command))
+
+
+def write_report(solution: Solution, path: str, table: FileTable | None, title: str | None = None) -> None:
+    """The report, with residuals of the rows that are complete: the first of them where the table stays on disk."""
+    from psidag.view.report import write_report as write
+
+    rows = None
+    if table is not None:
+        place = {name: k for k, name in enumerate(table.names)}
+        X = next(iter(table.blocks())) if isinstance(table.X, Batches) else table.X
+        if table.names != solution.names:
+            X = X[:, [place[name] for name in solution.names]]
+        complete = np.isfinite(X).all(axis=1)
+        rows = X if complete.all() else X[complete] if complete.any() else None
+    write(solution, path, data=rows, title=title)

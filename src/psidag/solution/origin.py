@@ -1,0 +1,75 @@
+"""What it takes to learn the same graph again."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a solution came about.
+
+    Attributes
+    ----------
+    call : str
+        The call of the library, with the settings that are not the default.
+    seed : int, optional
+        The seed, where one was given as a number.
+    command : str
+        The command line, where there was one.
+    versions : mapping of str to str
+        Of psidag, Python and the libraries that compute.
+
+    Examples
+    --------
+    >>> Origin.of("learn_dag", {"solver": "auto", "noise": "unequal", "random_state": 1}, {"solver": "auto"}).call
+    "learn_dag(data, noise='unequal', random_state=1)"
+    """
+
+    call: str
+    seed: int | None = None
+    command: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> Origin:
+        """The origin of a call that is being made now; settings that equal their default are left out."""
+        given = [
+            f"{key}={value!r}"
+            for key, value in settings.items()
+            if not (isinstance(value, str | int | float | None) and value == defaults.get(key))
+        ]
+        seed = settings.get("random_state")
+        return cls(
+            call=f"{function}({', '.join(['data', *given])})",
+            seed=int(seed) if isinstance(seed, int) else None,
+            versions=_versions(),
+        )
+
+    @classmethod
+    def from_dict(cls, held: Mapping[str, Any] | None) -> Origin | None:
+        """The origin that :meth:`as_dict` has written."""
+        if held is None:
+            return None
+        seed = held["seed"]
+        versions = {str(key): str(value) for key, value in held["versions"].items()}
+        return cls(str(held["call"]), None if seed is None else int(seed), str(held["command"]), versions)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return asdict(self)
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {
+        "psidag": version("psidag"),
+        "Python": platform.python_version(),
+        "NumPy": version("numpy"),
+        "SciPy": version("scipy"),
+        "system": f"{platform.system()} {platform.machine()}",
+    }

@@ -1,0 +1,10 @@
+"""Colours that colour-blind readers can tell apart (Okabe & Ito 2008); those of ``web/report.css``."""
+
+POSITIVE = "#0072B2"
+NEGATIVE = "#D55E00"
+CHOSEN = "#E69F00"
+RIGHT = "#009E73"
+REVERSED = "#CC79A7"
+NODE = "#5F6B7A"
+FAINT = "#C9CDD3"
+INK = "#1D2330"

@@ -1,0 +1,240 @@
+"""The graph as a picture, and two graphs compared; causes stand left of their effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.errors import InputError
+from psidag.exchange.content import as_content
+from psidag.graph.dag import DAG
+from psidag.graph.metrics import pattern
+from psidag.solution import Solution
+from psidag.view import colours, columns
+from psidag.view.axes import axes_for, empty, short, tidy
+from psidag.view.layout import Layout, layered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Larger graphs are hairballs on paper; a part is drawn, or a matrix.
+_DRAWABLE = 120
+_PART = 60
+#: Inches between layers, and between neighbours in a layer.
+_WIDE, _HIGH = 1.5, 0.55
+_BENDS = (0.0, 0.08, -0.08, 0.16, -0.16, 0.26, -0.26)
+_HUBS = 3
+
+
+class _Line(NamedTuple):
+    colour: str
+    style: Any
+    label: str
+
+
+_LINES = {
+    "right": _Line(colours.RIGHT, "-", "right"),
+    "missing": _Line(colours.NODE, ":", "missing"),
+    "extra": _Line(colours.NEGATIVE, "-", "extra"),
+    "reversed": _Line(colours.REVERSED, "--", "reversed"),
+}
+
+
+def plot_graph(graph: Any, ax: Axes | None = None, *, names: Sequence[str] | None = None) -> Axes:
+    """Draw the graph, layered by the causal order; blue edges are positive, orange ones negative.
+
+    Parameters
+    ----------
+    graph : Solution, DAG or matrix
+        What to draw. Of a graph with more than 120 variables, those around its strongest hubs are drawn, which the
+        title then says.
+    ax : matplotlib Axes, optional
+        Where to draw; by default in a new figure, ``plot_graph(…).figure``.
+    names : sequence of str, optional
+        Draw these variables and the edges among them.
+
+    Examples
+    --------
+    >>> ax = plot_graph(DAG.from_edges([("dose", "level", 2.0), ("level", "effect", -1.0)]))
+    >>> [text.get_text() for text in ax.texts]
+    ['dose', 'level', 'effect']
+    """
+    dag = as_content(graph).dag
+    size = columns.strength(graph) if isinstance(graph, Solution) else np.abs(dag.weights.data)
+    title = ""
+    if names is None and dag.d > _DRAWABLE:
+        names = _around_hubs(dag, size)
+        title = f"{len(names)} of {dag.d:,} variables: those around the strongest hubs (names= chooses others)"
+    elif names is not None and len(names) > _DRAWABLE:
+        raise InputError(f"a picture of {len(names)} variables cannot be read: name at most {_DRAWABLE}")
+    if names is not None:
+        held = {(i, j): k for k, (i, j, _) in enumerate(dag.edges())}
+        dag = dag.subgraph(names)
+        size = size[[held[i, j] for i, j, _ in dag.edges()]]
+    place = layered(dag)
+    ax = _canvas(ax, place)
+    W = dag.weights.tocoo()
+    most = float(size.max(initial=0.0)) or 1.0
+    for i, j, weight, strength in zip(W.row.tolist(), W.col.tolist(), W.data.tolist(), size.tolist(), strict=True):
+        colour = colours.POSITIVE if weight > 0 else colours.NEGATIVE
+        _arrow(ax, place, i, j, color=colour, linewidth=0.8 + 1.8 * strength / most)
+    _vertices(ax, dag, place)
+    ax.set_title(title, fontsize=9)
+    return ax
+
+
+def plot_comparison(truth: Any, learned: Any, ax: Axes | None = None) -> Axes:
+    """Draw a learned graph over the true one: right, missing, extra and reversed edges.
+
+    Graphs of more than 120 variables are drawn as a matrix in the true order, a point an edge.
+
+    Parameters
+    ----------
+    truth, learned : Solution, DAG or matrix
+        Over the same variables in the same order.
+    ax : matplotlib Axes, optional
+        Where to draw; by default in a new figure.
+
+    Examples
+    --------
+    >>> true = DAG.from_edges([("a", "b"), ("b", "c"), ("a", "c")])
+    >>> found = DAG.from_edges([("a", "b"), ("c", "b")], names=["a", "b", "c"])
+    >>> [text.get_text() for text in plot_comparison(true, found).get_legend().get_texts()]
+    ['right (1)', 'missing (1)', 'extra (0)', 'reversed (1)']
+    """
+    true, found = as_content(truth).dag, as_content(learned).dag
+    if true.names != found.names:
+        raise InputError("the two graphs do not have the same variables in the same order")
+    edges = _compare(true, found)
+    place = layered(true)
+    handles: list[Any] = []
+    if true.d > _DRAWABLE:
+        ax = _matrix(axes_for(ax, 6.5, 6.0), true, edges)
+        handles += ax.collections[: len(_LINES)]
+    else:
+        from matplotlib.lines import Line2D
+
+        ax = _canvas(ax, place)
+        for key, ends in edges.items():
+            line = _LINES[key]
+            handles.append(Line2D([], [], color=line.colour, linestyle=line.style, linewidth=1.8))
+            for i, j in ends.tolist():
+                _arrow(ax, place, i, j, color=line.colour, linestyle=line.style, linewidth=1.6)
+        _vertices(ax, true, place)
+    labels = [f"{_LINES[key].label} ({len(ends):,})" for key, ends in edges.items()]
+    ax.legend(handles, labels, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4, markerscale=4)
+    return ax
+
+
+def _compare(true: DAG, found: DAG) -> dict[str, NDArray[np.intp]]:
+    """The ends of the edges of each kind; a reversed one as it was learned."""
+    A, B = pattern(true.weights), pattern(found.weights)
+    right = A.multiply(B)
+    turned = A.T.multiply(B)
+    kinds = {"right": right, "missing": A - right - turned.T, "extra": B - right - turned, "reversed": turned}
+    return {key: _ends(matrix) for key, matrix in kinds.items()}
+
+
+def _ends(matrix: Any) -> NDArray[np.intp]:
+    points = matrix.tocoo()
+    keep = points.data > 0
+    return np.column_stack([points.row[keep], points.col[keep]]).astype(np.intp)
+
+
+def _matrix(ax: Axes, true: DAG, edges: dict[str, NDArray[np.intp]]) -> Axes:
+    place = np.empty(true.d, dtype=np.intp)
+    place[true.order] = np.arange(true.d)
+    size = float(np.clip(4e5 / true.d**2, 1.0, 8.0))
+    for key, ends in edges.items():
+        # Errors are few and what one looks for.
+        points: dict[str, Any] = {
+            "s": size if key == "right" else 2 * size,
+            "linewidths": 0,
+            "color": _LINES[key].colour,
+            "rasterized": True,
+        }
+        ax.scatter(place[ends[:, 1]], place[ends[:, 0]], **points)
+    ax.set(xlim=(-0.5, true.d - 0.5), ylim=(true.d - 0.5, -0.5), aspect="equal")
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    tidy(ax, xlabel="effect, in the true order", ylabel="cause, in the true order")
+    return ax
+
+
+def _around_hubs(dag: DAG, size: NDArray[np.float64]) -> list[str]:
+    """The vertices with the strongest edges, and those joined to them by strong ones."""
+    W = dag.weights.tocoo()
+    reach = np.bincount(W.row, size, dag.d) + np.bincount(W.col, size, dag.d)
+    chosen = dict.fromkeys(np.argsort(-reach, kind="stable")[:_HUBS].tolist())
+    ranked = np.argsort(-size, kind="stable").tolist()
+    for _ in range(2):
+        core = set(chosen)
+        for k in ranked:
+            i, j = int(W.row[k]), int(W.col[k])
+            if len(chosen) < _PART and (i in core) != (j in core):
+                chosen[j if i in core else i] = None
+    return [dag.names[v] for v in sorted(chosen)]
+
+
+def _canvas(ax: Axes | None, place: Layout) -> Axes:
+    """Axes as large as the layout needs, without frame, heights growing downwards."""
+    wide, high = float(np.ptp(place.x)) if len(place.x) else 0.0, float(np.ptp(place.y)) if len(place.y) else 0.0
+    ax = axes_for(ax, float(np.clip(_WIDE * wide + 2, 5, 16)), float(np.clip(_HIGH * high + 1.5, 3, 12)))
+    if not len(place.x):
+        return empty(ax, "There are no variables.")
+    ax.set_axis_off()
+    ax.set(
+        xlim=(place.x.min() - 0.5, place.x.max() + 0.5),
+        ylim=(place.y.max() + 0.7, place.y.min() - 0.7),
+    )
+    return ax
+
+
+def _arrow(ax: Axes, place: Layout, i: int, j: int, **look: Any) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    ends = [(place.x[v], place.y[v]) for v in (i, j)]
+    bend = f"arc3,rad={_bend(place, i, j):.2f}"
+    arrow = FancyArrowPatch(
+        *ends, connectionstyle=bend, arrowstyle="-|>", mutation_scale=9, shrinkA=5, shrinkB=6, zorder=1, **look
+    )
+    ax.add_patch(arrow)
+
+
+def _bend(place: Layout, i: int, j: int) -> float:
+    """How far an edge bends so as to run through the fewest vertices and names; not at all if it can."""
+    points = np.column_stack([place.x * _WIDE, -place.y * _HIGH])
+    others = np.delete(points, [i, j], axis=0)
+    here, there = points[i], points[j]
+    t = np.linspace(0.1, 0.9, 9)[:, None]
+    hits = []
+    for bend in _BENDS:
+        middle = (here + there) / 2 + bend * np.array([there[1] - here[1], here[0] - there[0]])
+        path = (1 - t) ** 2 * here + 2 * t * (1 - t) * middle + t**2 * there
+        away = path[:, None] - others[None]
+        near = (np.abs(away[..., 0]) < 0.22) & (away[..., 1] > -0.3) & (away[..., 1] < 0.1)
+        hits.append(int(near.sum()))
+    return _BENDS[int(np.argmin(hits))]
+
+
+def _vertices(ax: Axes, dag: DAG, place: Layout) -> None:
+    from matplotlib.patheffects import withStroke
+
+    rim = [withStroke(linewidth=2.5, foreground="white")]
+    ax.scatter(place.x, place.y, s=60, color=colours.NODE, edgecolors="white", linewidths=1.0, zorder=2)
+    for v, name in enumerate(dag.names):
+        ax.annotate(
+            short(name),
+            (place.x[v], place.y[v]),
+            xytext=(0, -7),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=8,
+            color=colours.INK,
+            zorder=3,
+            path_effects=rim,
+        )

@@ -1,0 +1,217 @@
+// The graph on the screen: sigma.js draws it, this says what, where and in which colour.
+
+import Graph from "graphology";
+import Sigma from "sigma";
+import { createEdgeArrowProgram, EdgeRectangleProgram } from "sigma/rendering";
+import { createEdgeCurveProgram } from "@sigma/edge-curve";
+import { find } from "./dom.js";
+import { bend, boxesOf, place, stretch } from "./layout.js";
+import { degree, neighbours } from "./model.js";
+import { drawHover, drawLabel } from "./labels.js";
+import { colours, onTheme } from "./theme.js";
+
+const PADDING = 34;
+const LETTER = 7.5;
+const BENDABLE = 150;
+const ARROWS = 6000;
+const NAMED_NEIGHBOURS = 60;
+const SURVEYABLE = 120;
+const MANY_EDGES = 60;
+const HEAD = { extremity: "target", lengthToThicknessRatio: 4, widenessToThicknessRatio: 3.2 };
+
+export function startDrawing(model, { onNode, onNothing }) {
+  const host = find("drawing");
+  const graph = new Graph({ type: "directed" });
+  const state = { shown: null, chosen: null, near: new Map(), keeps: () => true, ink: colours(), below: false };
+  const sigma = new Sigma(graph, host, {
+    defaultEdgeType: "headless",
+    // Drawn in this order: what comes later lies on top.
+    edgeProgramClasses: {
+      headless: EdgeRectangleProgram,
+      straight: createEdgeArrowProgram(HEAD),
+      curve: createEdgeCurveProgram({ arrowHead: HEAD }),
+    },
+    defaultDrawNodeLabel: (context, data, settings) => drawLabel(context, data, settings, state),
+    defaultDrawNodeHover: (context, data, settings) => drawHover(context, data, settings, state),
+    nodeReducer: (key, data) => nodeLook(state, Number(key), data),
+    edgeReducer: (key, data) => edgeLook(state, data, graph.hasExtremity(key, state.chosen)),
+    labelFont: "system-ui, sans-serif",
+    labelSize: 13,
+    labelWeight: "500",
+    stagePadding: PADDING,
+    minEdgeThickness: 0.8,
+    zIndex: true,
+    minCameraRatio: 0.01,
+    maxCameraRatio: 4,
+    allowInvalidContainer: true,
+  });
+
+  function rebuild() {
+    const width = Math.max(100, host.clientWidth - 2 * PADDING);
+    const height = Math.max(100, host.clientHeight - 2 * PADDING);
+    const placed = place(model, state.shown);
+    const upright = host.clientHeight > host.clientWidth;
+    const room = roomFor(placed, upright ? width : height);
+    state.below = upright || room >= 36;
+    state.room = upright ? Math.min(Math.max(room, 72), 160) : state.below ? 150 : 190;
+    const sparse = placed.members.length > 150 || (upright && room < 48);
+    // Names stand right of their vertices: those of the last layer need room.
+    const side = state.below ? 0 : Math.min(state.room, width / 4, widest(placed));
+    const points = stretch(placed, width - side, height);
+    fill(placed.members, points);
+    sigma.setCustomBBox({ x: [0, width], y: [0, height] });
+    sigma.setSetting("labelRenderedSizeThreshold", placed.members.length > 1000 ? 1.5 : 0);
+    sigma.setSetting("labelDensity", sparse ? 0.8 : 3);
+    sigma.setSetting("labelGridCellSize", sparse ? (upright ? 90 : 70) : 40);
+    sigma.refresh();
+  }
+
+  const nameWidth = (v) => LETTER * model.nodes.name[v].length;
+
+  function widest({ members, x }) {
+    const last = members.reduce((far, v) => Math.max(far, x[v]), -Infinity);
+    return members.reduce((most, v) => (x[v] > last - 0.8 ? Math.max(most, nameWidth(v)) : most), 0);
+  }
+
+  function fill(members, points) {
+    const { source, target } = model.edges;
+    const sizeOf = sizes(members.length);
+    const inside = (v) => !state.shown || state.shown.has(v);
+    graph.clear();
+    for (const v of members) {
+      const { x, y } = points.get(v);
+      graph.addNode(v, { x, y, size: sizeOf(degree(model, v)), label: model.nodes.name[v] });
+    }
+    const held = [];
+    for (let k = 0; k < model.m; k++) if (inside(source[k]) && inside(target[k])) held.push(k);
+    const curved = held.length <= BENDABLE;
+    const boxes = curved ? boxesOf(points, (v) => Math.min(state.room, nameWidth(v)), state.below) : [];
+    const strong = model.strength[Math.floor(held.length * 0.05)] || 1;
+    state.many = held.length > MANY_EDGES;
+    for (const k of held) {
+      // One kind of edge in a picture, so that the chosen ones can lie on top: curves, some hardly bent.
+      const curvature = curved ? bend(points, boxes, source[k], target[k]) : 0;
+      const thick = 1.2 + 2.4 * Math.sqrt(Math.min(1, model.strength[k] / strong));
+      const type = curved ? "curve" : held.length <= ARROWS ? "straight" : "headless";
+      const size = held.length <= ARROWS ? thick : 0.8;
+      graph.addDirectedEdgeWithKey(k, source[k], target[k], { k, curvature, type, size, negative: model.edges.weight[k] < 0 });
+    }
+  }
+
+  function redraw() {
+    sigma.refresh({ skipIndexation: true });
+  }
+
+  onTheme(() => {
+    state.ink = colours();
+    redraw();
+  });
+  sigma.on("clickNode", ({ node }) => onNode(Number(node)));
+  sigma.on("clickStage", onNothing);
+  sigma.on("enterNode", () => (host.style.cursor = "pointer"));
+  sigma.on("leaveNode", () => (host.style.cursor = ""));
+  host.addEventListener("keydown", (event) => steer(sigma, event, onNothing));
+  let last = host.clientWidth * 10_000 + host.clientHeight;
+  new ResizeObserver(() => {
+    const now = host.clientWidth * 10_000 + host.clientHeight;
+    if (now !== last) rebuild();
+    last = now;
+  }).observe(host);
+
+  return {
+    show(shown) {
+      state.shown = shown;
+      sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio: 1, angle: 0 });
+      rebuild();
+    },
+    has: (v) => graph.hasNode(v),
+    choose(v) {
+      state.chosen = v;
+      state.near = new Map();
+      if (v !== null) {
+        for (const k of model.parents[v]) state.near.set(model.edges.source[k], "cause");
+        for (const k of model.children[v]) state.near.set(model.edges.target[k], "effect");
+        state.named = neighbours(model, v).length <= NAMED_NEIGHBOURS;
+      }
+      // Not only a redraw: what is drawn over what changes.
+      sigma.refresh();
+    },
+    goTo(v) {
+      if (graph.order <= SURVEYABLE) return;
+      const held = [v, ...neighbours(model, v)].filter((u) => graph.hasNode(u)).map((u) => sigma.getNodeDisplayData(String(u)));
+      const [left, right] = span(held.map((at) => at.x));
+      const [low, high] = span(held.map((at) => at.y));
+      const ratio = Math.min(1, Math.max(0.08, 1.3 * Math.max(right - left, high - low)));
+      sigma.getCamera().animate({ x: (left + right) / 2, y: (low + high) / 2, ratio }, { duration: motion() });
+    },
+    keep(keeps) {
+      state.keeps = keeps;
+      redraw();
+    },
+    counts() {
+      return { nodes: graph.order, edges: graph.reduceEdges((sum, key) => sum + (state.keeps(Number(key)) ? 1 : 0), 0) };
+    },
+    screen(v) {
+      const { left, top } = host.getBoundingClientRect();
+      const at = sigma.graphToViewport(graph.getNodeAttributes(v));
+      return { x: left + at.x, y: top + at.y };
+    },
+    zoom: (out) => (out ? sigma.getCamera().animatedUnzoom({ duration: motion() }) : sigma.getCamera().animatedZoom({ duration: motion() })),
+    reset: () => sigma.getCamera().animatedReset({ duration: motion() }),
+  };
+}
+
+const motion = () => (window.matchMedia("(prefers-reduced-motion: reduce)").matches ? 1 : 250);
+
+const span = (values) => [Math.min(...values), Math.max(...values)];
+
+// Pixels between neighbours of the fullest layer.
+function roomFor(placed, length) {
+  const held = new Map();
+  for (const v of placed.members) held.set(Math.round(placed.x[v]), (held.get(Math.round(placed.x[v])) ?? 0) + 1);
+  return length / Math.max(1, ...held.values());
+}
+
+function sizes(shown) {
+  const [small, large] = shown <= 40 ? [7, 13] : shown <= 120 ? [5, 11] : shown <= 600 ? [2.8, 8] : shown <= 3000 ? [1.6, 6] : [0.8, 3];
+  return (joined) => Math.min(large, small + Math.sqrt(joined) * (large - small) * 0.22);
+}
+
+function nodeLook(state, v, data) {
+  const { ink, chosen } = state;
+  const look = { ...data, color: ink.node };
+  if (chosen === null) return look;
+  if (v === chosen) return { ...look, color: ink.chosen, forceLabel: true, zIndex: 3, size: data.size * 1.25, bold: true };
+  const role = state.near.get(v);
+  if (role) return { ...look, color: ink[role], forceLabel: state.named, zIndex: 2 };
+  return { ...look, color: ink.faint, label: "", zIndex: 0 };
+}
+
+function edgeLook(state, data, touches) {
+  const { ink, chosen } = state;
+  if (!state.keeps(data.k)) return { ...data, hidden: true };
+  const color = data.negative ? ink.negative : ink.positive;
+  if (chosen === null) return { ...data, color: state.many ? mix(color, ink.surface, 0.35) : color };
+  if (touches) return { ...data, color, zIndex: 2, size: data.size + 0.6 };
+  // Without heads, which would lie over the chosen edges.
+  return { ...data, color: ink["faint-edge"], zIndex: 0, type: data.type === "straight" ? "headless" : data.type };
+}
+
+// WebGL blends over what is there already; mixed colours stay what they are.
+function mix(colour, ground, share) {
+  const parts = [colour, ground].map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  return `#${parts[0].map((value, k) => Math.round(value * (1 - share) + parts[1][k] * share).toString(16).padStart(2, "0")).join("")}`;
+}
+
+function steer(sigma, event, onNothing) {
+  const camera = sigma.getCamera();
+  const step = 0.12 * camera.ratio;
+  const pans = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+  if (pans[event.key]) camera.setState({ x: camera.x + pans[event.key][0], y: camera.y + pans[event.key][1] });
+  else if (event.key === "+" || event.key === "=") camera.animatedZoom({ duration: motion() });
+  else if (event.key === "-") camera.animatedUnzoom({ duration: motion() });
+  else if (event.key === "0") camera.animatedReset({ duration: motion() });
+  else if (event.key === "Escape") onNothing();
+  else return;
+  event.preventDefault();
+}
