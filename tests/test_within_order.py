@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from psidag.graph.constraints import Constraints
 from psidag.graph.order import positions
 from psidag.parallel import workers
-from psidag.stages.within_order import evidence_penalty, least_squares_within, most_parents, select_within
+from psidag.stages.within_order import (
+    evidence_penalty,
+    least_squares_within,
+    most_parents,
+    search_penalty,
+    select_within,
+)
 
 
 def rows(seed, n=200, d=8, density=0.4):
@@ -187,3 +193,4 @@ def test_the_penalty_is_sane(n, d):
     price = evidence_penalty(n, d)
     assert price >= max(math.log(n), 4.0)
     assert price <= 2 * math.log(d) + math.log(n) + 4.0
+    assert price <= search_penalty(n, d) <= price + 2 * math.log(2) + 1e-12

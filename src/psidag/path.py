@@ -17,7 +17,7 @@ from psidag.graph.metrics import edge_errors
 from psidag.learn import learn_dag
 from psidag.parallel import Jobs, workers
 from psidag.solution import Solution
-from psidag.stages.within_order import evidence_penalty
+from psidag.stages.within_order import search_penalty
 
 #: Multiples of the automatic penalty that a path visits.
 FACTORS = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
@@ -87,7 +87,7 @@ def penalty_path(
     data, noise, constraints, random_state, n_jobs, names
         As in :func:`psidag.learn_dag`.
     factors : sequence of float
-        Positive multiples of :func:`~psidag.stages.within_order.evidence_penalty`; 1 is always among them.
+        Positive multiples of :func:`~psidag.stages.within_order.search_penalty`; 1 is always among them.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def penalty_path(
     source = as_source(data, names=names)
     with workers(n_jobs) as threads:
         count = source.moments(threads).count
-    automatic = evidence_penalty(count, source.d)
+    automatic = search_penalty(count, source.d)
     ordered = sorted({1.0, *factors}, reverse=True)
     solutions = [
         learn_dag(

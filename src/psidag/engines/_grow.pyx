@@ -13,6 +13,7 @@ from psidag.stages._regression cimport (
     Regression, Score, add, clear, conditional_variance, drop, least_gain, least_loss, make_score, real, release,
     reserve, residual_covariance, rounding, weakest,
 )
+from psidag.stages._settle cimport settle
 
 
 def grow(
@@ -93,11 +94,13 @@ def grow(
                     code = -1
                     break
                 add(row, i, j, fit, scratch)
+                settle(base, d, j, fit, scratch)
                 while fit.k > 0:
                     k = weakest(fit, fit.k, &loss)
                     if loss > least_loss(&score, 0, fit.v):
                         break
                     drop(fit, k, scratch)
+                    settle(base, d, j, fit, scratch)
     if fits != NULL:
         for t in range(d):
             release(fits + t)

@@ -19,6 +19,7 @@ from psidag.stages._regression cimport (
     WIDE, Regression, add, clear, combine, conditional_variances, copy, cost, find, least_gain, make_score, real,
     release, reserve, rounding,
 )
+from psidag.stages._settle cimport settle
 
 
 cdef class Network:
@@ -326,6 +327,7 @@ def apply_additions(const real[:, ::1] S, Network net, const int32_t[::1] nodes,
                     break
                 if code > 0 and pays(base + i * s.d, s, i, j, me):
                     add(base + i * s.d, i, j, me, s.scratch)
+                    settle(base, s.d, j, me, s.scratch)
             if code < 0 or reselect(base, s, j, me, NULL, 0) < 0:
                 code = -1
                 break

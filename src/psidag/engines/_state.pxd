@@ -9,6 +9,7 @@ from psidag.stages._regression cimport (
     WIDE, Regression, Score, add, conditional_variance, conditional_variances, cost, drop, find, least_gain,
     least_loss, real, reserve, residual_covariance, rounding, weakest,
 )
+from psidag.stages._settle cimport settle
 
 
 cdef struct Bag:
@@ -164,6 +165,7 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
             if loss > least_loss(&s.score, s.sigma2[j], fit.v):
                 break
             drop(fit, w, s.scratch)
+            settle(S, d, j, fit, s.scratch)
         if fit.k >= s.max_parents or fit.v <= tiny * fit.variance:
             return 1
         best = -1
@@ -198,6 +200,7 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
             return -1
         if not add(S + best * d, best, j, fit, s.scratch):
             return 1
+        settle(S, d, j, fit, s.scratch)
 
 
 cdef inline bint pays(const real* row, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
@@ -228,12 +231,14 @@ cdef inline int become(const real* S, State* s, int32_t j, const int32_t* parent
                 return -1
             take_out(s.children + i, j)
             drop(fit, a, s.scratch)
+            settle(S, s.d, j, fit, s.scratch)
     for h in range(k):
         i = parents[h]
         if find(fit, i) < 0:
             if reserve(fit, fit.k + 1) < 0 or push(&s.touched, i) < 0:
                 return -1
             if add(S + i * s.d, i, j, fit, s.scratch):
+                settle(S, s.d, j, fit, s.scratch)
                 if push(s.children + i, j) < 0:
                     return -1
     s.stale[j] = 1

@@ -10,6 +10,7 @@ from psidag.engines._state cimport (
 from psidag.stages._regression cimport (
     Regression, add, conditional_variance, copy, cost, drop, find, least_gain, least_loss, real, reserve, rounding,
 )
+from psidag.stages._settle cimport settle
 
 
 cdef inline double least_change(State* s, int32_t i, Regression* tail, int32_t j, Regression* head) noexcept nogil:
@@ -131,6 +132,7 @@ cdef inline int leftwards(const real* S, State* s, int32_t v, double* best, Py_s
             if change + least_change(s, z, fit, v, me) > s.patience:
                 break
             drop(me, a, s.scratch)
+            settle(S, d, v, me, s.scratch)
             code = reselect(S, s, v, me, fit.parents, fit.k)
             if code <= 0:
                 break
@@ -141,6 +143,7 @@ cdef inline int leftwards(const real* S, State* s, int32_t v, double* best, Py_s
             if copy(&s.other, fit) < 0:
                 return -1
             add(row, v, z, &s.other, s.scratch)
+            settle(S, d, z, &s.other, s.scratch)
             code = reselect(S, s, z, &s.other, s.candidates.items, s.candidates.size)
             if code <= 0:
                 break
@@ -210,6 +213,7 @@ cdef inline int rightwards(const real* S, State* s, int32_t v, double* best, Py_
                 if copy(&s.other, fit) < 0:
                     return -1
                 drop(&s.other, find(&s.other, v), s.scratch)
+                settle(S, d, z, &s.other, s.scratch)
                 code = reselect(S, s, z, &s.other, me.parents, me.k)
                 if code <= 0:
                     break
@@ -221,6 +225,7 @@ cdef inline int rightwards(const real* S, State* s, int32_t v, double* best, Py_
             if reserve(me, me.k + 1) < 0:
                 return -1
             add(row, z, v, me, s.scratch)
+            settle(S, d, v, me, s.scratch)
             s.candidates.size = 0
             for a in range(fit.k):
                 if fit.parents[a] != v and push(&s.candidates, fit.parents[a]) < 0:

@@ -29,13 +29,15 @@ from psidag.engines.moves import (
 from psidag.engines.network_state import dump_network, restore_network
 from psidag.errors import InputError
 from psidag.framework import Progress, Task
-from psidag.graph.order import by_row, order_change
+from psidag.graph.order import Order, by_row, order_change
 from psidag.parallel import tiles
 from psidag.solution import Candidate, Fitted, Status
-from psidag.stages.within_order import evidence_penalty, most_parents, select_within
+from psidag.stages.within_order import most_parents, search_penalty, select_within
 
 #: Multiples of the penalty, from the first level to the last.
 _LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -1, -1))}
+#: The same for further searches from nothing: on other steps they go wrong in other places.
+_OTHER_LEVELS = tuple(3.0**k for k in range(6, -1, -1))
 #: Up to so many columns a restart, which disturbs a handful of them, is worth its time.
 _SMALL = 300
 #: Sweeps per slice: a fraction of a second even with hubs.
@@ -88,13 +90,15 @@ class Sparse:
     Parameters
     ----------
     penalty : float, optional
-        The price c of an edge in units of twice the log-likelihood; by default 2 ln d + ln n − 2.5
-        (:func:`psidag.stages.within_order.evidence_penalty`). BIC is ln n.
+        The price c of an edge in units of twice the log-likelihood; by default 2 ln 2d + ln n − 2.5
+        (:func:`psidag.stages.within_order.search_penalty`). BIC is ln n.
     quiet_rounds : int
         Under the unequal score, how many rounds from random members of the class without a gain end the search.
     restarts : int, optional
-        How often the search is begun again from the best order with ln d random pairs exchanged. By default 3 under
-        the unequal score up to 300 columns, which frees the few searches that get stuck there; 20 find a little more.
+        How often the search is begun again: from the best order with ln d random pairs exchanged, and under the
+        unequal score every other time, the first included, from nothing in a random order and on other steps of
+        the penalty. By default 3 under the unequal score up to 300 columns, which frees most of the few searches
+        that get stuck there; 20 find a little more.
         Otherwise none: under the equal score they found nothing at 1,000 columns.
     reach : float, optional
         A node is walked along the order until the score has risen by so many penalties; 5 under the equal score,
@@ -140,13 +144,13 @@ class Sparse:
     def init(self, task: Task) -> State:
         """The correlations, and the levels of the penalty."""
         data = correlations(task.source, task.workers)
-        penalty = evidence_penalty(data.count, data.d) if self.penalty is None else self.penalty
+        penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
         return State(data, penalty, tuple(factor * penalty for factor in _LEVELS[task.noise]))
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of sweeps; when the queue is empty, additions; when there are none, the end of a round."""
         if state.net is None:
-            return self._begin(task, state), Progress(0, 0)
+            return self._begin(task, state, np.arange(task.d)), Progress(0, 0)
         if state.net.waiting:
             drain(state.data.matrix, state.net, _SWEEPS)
             return self._count(state)
@@ -208,7 +212,7 @@ class Sparse:
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
         kept = state._asdict()
-        for found_again in ("data", "penalty", "levels"):
+        for found_again in ("data", "penalty"):
             del kept[found_again]
         return kept | {"net": None if state.net is None else dump_network(state.net, state.data.d)}
 
@@ -216,12 +220,13 @@ class Sparse:
         """The state that was dumped."""
         state, d = self.init(task), task.d
         net = None if held["net"] is None else restore_network(state.data, task.constraints, held["net"])
-        level = int(held["level"])
-        if not 0 <= level < len(state.levels):
+        level, levels = int(held["level"]), tuple(map(float, held["levels"]))
+        if not 0 <= level < len(levels) or not all(0 < price < math.inf for price in levels):
             raise ValueError("a level that there is not")
         return state._replace(
             net=net,
             level=level,
+            levels=levels,
             confirmed=bool(held["confirmed"]),
             tried=frozenset(tuple(map(int, trial)) for trial in held["tried"]),
             closed=_fits(held["closed"], d),
@@ -237,13 +242,13 @@ class Sparse:
         """Bytes at the most, beside the data: correlations and, where they are in single precision, the rows."""
         return 4.0 * d * (d + n) if d >= SINGLE_FROM and n <= 2 * d else 24.0 * d**2
 
-    def _begin(self, task: Task, state: State) -> State:
-        """The graph to start from at the first level."""
+    def _begin(self, task: Task, state: State, order: Order) -> State:
+        """The graph to start from at the first level; the order is no more than a proposal."""
         data, known, score = state.data, task.constraints, self._score(task, state)
         if task.noise == "equal":
             order = grown_order(data, known, 2 * state.penalty, score.max_parents)
         else:
-            order = known.nearest_order(np.arange(data.d))
+            order = known.nearest_order(order)
         net = required_network(data, order, known)
         if task.noise == "equal":
             chosen = select_within(
@@ -300,7 +305,15 @@ class Sparse:
         return few if self.restarts is None else self.restarts
 
     def _restart(self, task: Task, state: State, best: Fits) -> State:
-        """A few random pairs of the best order change places; parents are selected anew from those that still fit."""
+        """From the best order with a few random pairs exchanged; under the unequal score every other time from nothing.
+
+        Where a search under the unequal score has gone wrong for good it did so early, at a high penalty, and no
+        small change of the order undoes that; another way down from high penalties does.
+        """
+        state = state._replace(confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1)
+        if task.noise == "unequal" and state.restarts % 2:
+            state = state._replace(level=0, levels=tuple(factor * state.penalty for factor in _OTHER_LEVELS))
+            return self._begin(task, state, task.rng.permutation(task.d))
         data, known, score = state.data, task.constraints, self._score(task, state)
         order = best.order.copy()
         for pair in task.rng.integers(data.d, size=(max(1, round(math.log(data.d))), 2)):
@@ -313,7 +326,7 @@ class Sparse:
         )  # fmt: skip
         net = required_network(data, order, known)
         give(data, net, chosen.weights, np.arange(data.d))
-        state = state._replace(net=net, confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1)
+        state = state._replace(net=net)
         self._set_score(task, state, net)
         net.set_stale(True)
         net.queue_all()

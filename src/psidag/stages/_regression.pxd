@@ -26,6 +26,7 @@ cdef struct Regression:
     Py_ssize_t room         # how many parents fit
     Py_ssize_t k            # how many there are
     Py_ssize_t locked       # the first so many parents are required and never dropped
+    bint delicate           # whether updates alone would lose too many digits (see _settle)
     int32_t* parents
     double* b
     double* M               # row-major, rows `room` apart
@@ -75,7 +76,7 @@ cdef inline double rounding(const real* S) noexcept nogil:
     if real is float:
         return 1e-5
     else:
-        return 1e-8
+        return 1e-12
 
 
 cdef inline int reserve(Regression* r, Py_ssize_t room) noexcept nogil:
@@ -123,6 +124,7 @@ cdef inline int copy(Regression* r, Regression* other) noexcept nogil:
         return -1
     r.k = k
     r.locked = other.locked
+    r.delicate = other.delicate
     r.v = other.v
     r.variance = other.variance
     memcpy(r.parents, other.parents, k * sizeof(int32_t))
@@ -136,6 +138,7 @@ cdef inline void clear(Regression* r, double variance) noexcept nogil:
     """No parents."""
     r.k = 0
     r.locked = 0
+    r.delicate = False
     r.variance = variance
     r.v = variance
 

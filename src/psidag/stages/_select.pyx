@@ -14,6 +14,7 @@ from psidag.stages._regression cimport (
     Regression, Score, add, clear, combine, drop, find, least_gain, least_loss, make_score, real, release, reserve,
     rounding, weakest,
 )
+from psidag.stages._settle cimport settle
 
 
 cdef struct Candidates:
@@ -47,10 +48,11 @@ cdef inline int take(const real* S, Py_ssize_t d, Py_ssize_t j, Py_ssize_t i, Re
     for a in range(d):
         all.r[a] -= q[a] * beta
         all.delta[a] -= q[a] * q[a] * precision
+    settle(S, d, j, fit, all.u)
     return 1
 
 
-cdef inline void give_up(const real* S, Py_ssize_t d, Regression* fit, Py_ssize_t w,
+cdef inline void give_up(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* fit, Py_ssize_t w,
                          Candidates* all) noexcept nogil:
     """Take parent number w out and bring the candidates up to date."""
     cdef Py_ssize_t a
@@ -65,6 +67,7 @@ cdef inline void give_up(const real* S, Py_ssize_t d, Regression* fit, Py_ssize_
         all.delta[a] += q[a] * q[a] * m
     all.open[fit.parents[w]] = 1
     drop(fit, w, all.u)
+    settle(S, d, j, fit, all.u)
 
 
 cdef inline int forward_backward(const real* S, Py_ssize_t d, Py_ssize_t j, double sigma2, Score* score,
@@ -78,7 +81,7 @@ cdef inline int forward_backward(const real* S, Py_ssize_t d, Py_ssize_t j, doub
             w = weakest(fit, fit.k - 1, &loss)
             if w < 0 or loss > least_loss(score, sigma2, fit.v):
                 break
-            give_up(S, d, fit, w, all)
+            give_up(S, d, j, fit, w, all)
         if fit.k >= max_parents or fit.v <= tiny * fit.variance:
             return 0
         best = -1

@@ -1,0 +1,112 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Regressions on nearly collinear parents, or with next to nothing left over, kept exact.
+
+An update of M = (S_PP)^-1 loses as many digits as the largest conditional precision in it has, and v is the small
+difference of large numbers. Where that could move a score, the regression is solved again after each update.
+"""
+
+from libc.math cimport sqrt
+
+from psidag.stages._regression cimport Regression, real, rounding
+
+
+cdef enum:
+    # Up to this conditional precision, and down to its inverse as share left over, updates alone are exact enough:
+    # 1e5 times the rounding of a sum, times n, is still far below one unit of score.
+    STEADY = 100000
+
+
+cdef inline bint is_delicate(const real* S, Py_ssize_t d, Regression* r) noexcept nogil:
+    """Whether updates of this regression lose digits that matter; never where S itself has no more of them."""
+    cdef Py_ssize_t a, p
+    if real is double:
+        if r.v * STEADY < r.variance:
+            return True
+        for a in range(r.k):
+            p = r.parents[a]
+            if r.M[a * r.room + a] * S[p * d + p] > STEADY:
+                return True
+    return False
+
+
+cdef inline void invert(double* A, Py_ssize_t k, Py_ssize_t room, double least) noexcept nogil:
+    """A symmetric positive matrix becomes its inverse, in place, by Cholesky factors.
+
+    Pivots are at least this share of their diagonal entry.
+    """
+    cdef Py_ssize_t a, b, c
+    cdef double t, own
+    for a in range(k):
+        for b in range(a):
+            t = A[a * room + b]
+            for c in range(b):
+                t -= A[a * room + c] * A[b * room + c]
+            A[a * room + b] = t * A[b * room + b]
+        own = t = A[a * room + a]
+        for c in range(a):
+            t -= A[a * room + c] * A[a * room + c]
+        if not t > least * own:
+            t = least * own
+        # The diagonal holds inverse pivots: what the lines above and below divide by.
+        A[a * room + a] = 1 / sqrt(t)
+    # The factor becomes its own inverse, column by column.
+    for b in range(k):
+        for a in range(b + 1, k):
+            t = 0
+            for c in range(b, a):
+                t += A[a * room + c] * A[c * room + b]
+            A[a * room + b] = -t * A[a * room + a]
+    # The product of its transpose and itself: entries of row a and below are all that it takes.
+    for a in range(k):
+        for b in range(a + 1):
+            t = 0
+            for c in range(a, k):
+                t += A[c * room + a] * A[c * room + b]
+            A[a * room + b] = t
+    for a in range(k):
+        for b in range(a):
+            A[b * room + a] = A[a * room + b]
+
+
+cdef inline void solve(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
+    """The regression of j on the parents it has, from S alone; O(k^3).
+
+    v is the quadratic form at b, so that no error of b can make it less than it is.
+    """
+    cdef Py_ssize_t a, h, k = r.k, room = r.room, turn
+    cdef double t, v
+    cdef const real* row
+    cdef double* left = scratch
+    for a in range(k):
+        row = S + r.parents[a] * d
+        for h in range(k):
+            r.M[a * room + h] = row[r.parents[h]]
+        r.b[a] = 0
+    invert(r.M, k, room, 0.1 * rounding(S))
+    # Refined once, which makes up for the digits that M lacks; the last turn only finds what is left.
+    for turn in range(3):
+        v = S[j * d + j]
+        for a in range(k):
+            row = S + r.parents[a] * d
+            t = row[j]
+            v -= r.b[a] * t
+            for h in range(k):
+                t -= row[r.parents[h]] * r.b[h]
+            left[a] = t
+            v -= r.b[a] * t
+        if turn < 2:
+            for a in range(k):
+                t = 0
+                for h in range(k):
+                    t += r.M[a * room + h] * left[h]
+                r.b[a] += t
+    r.v = v if v > rounding(S) * r.variance else rounding(S) * r.variance
+
+
+cdef inline void settle(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
+    """After a parent of j has come or gone: solve again if the regression is or was delicate. Overwrites scratch[:k]."""
+    cdef bint now = is_delicate(S, d, r)
+    if now or r.delicate:
+        solve(S, d, j, r, scratch)
+        now = is_delicate(S, d, r)
+    r.delicate = now
