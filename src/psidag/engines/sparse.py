@@ -221,7 +221,7 @@ class Sparse:
         state, d = self.init(task), task.d
         net = None if held["net"] is None else restore_network(state.data, task.constraints, held["net"])
         level, levels = int(held["level"]), tuple(map(float, held["levels"]))
-        if not 0 <= level < len(levels) or not all(0 < price < math.inf for price in levels):
+        if not 0 <= level < len(levels) or not all(0 <= price < math.inf for price in levels):
             raise ValueError("a level that there is not")
         return state._replace(
             net=net,
