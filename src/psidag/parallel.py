@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -14,6 +15,9 @@ from psidag.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+#: Taken for the memory of a machine that does not tell.
+_UNKNOWN_MEMORY = 8e9
 
 
 class Workers:
@@ -64,3 +68,21 @@ def workers(n_jobs: int | None = None) -> Iterator[Workers]:
 def tiles(size: int, width: int) -> list[slice]:
     """``range(size)`` cut into consecutive slices of ``width``; the cut depends on nothing else."""
     return [slice(start, min(start + width, size)) for start in range(0, size, width)]
+
+
+def machine_memory() -> float:
+    """Bytes of memory that this process may come to use: the machine's, or what its control group is allowed."""
+    limits = [_physical_memory()]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(float(Path(path).read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(limits)
+
+
+def _physical_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return _UNKNOWN_MEMORY

@@ -1,10 +1,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data._entries import Entries
+
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
 _Floats = NDArray[np.float64]
-_Matrix = NDArray[np.floating]
 
 class Network:
     def __init__(
@@ -40,9 +41,22 @@ class Network:
     def read_order(self, order: _Ints) -> None: ...
 
 def additions(
-    S: _Matrix, net: Network, first: int, last: int, start: _Longs, found: _Ints, counts: _Ints, gains: _Floats
+    S: Entries, net: Network, first: int, last: int, start: _Longs, found: _Ints, counts: _Ints, gains: _Floats
 ) -> None: ...
-def apply_additions(S: _Matrix, net: Network, nodes: _Ints, start: _Longs, found: _Ints, counts: _Ints) -> int: ...
-def drain(S: _Matrix, net: Network, sweeps: int) -> int: ...
-def resample(S: _Matrix, net: Network, seed: int) -> None: ...
-def write(S: _Matrix, net: Network, nodes: _Ints, start: _Ints, parents: _Ints, lock: bool = False) -> None: ...
+def additions_among(
+    S: Entries,
+    net: Network,
+    first: int,
+    last: int,
+    near_start: _Longs,
+    near: _Ints,
+    start: _Longs,
+    found: _Ints,
+    counts: _Ints,
+    gains: _Floats,
+) -> None: ...
+def select_among(S: Entries, net: Network, near_start: _Longs, near: _Ints) -> None: ...
+def apply_additions(S: Entries, net: Network, nodes: _Ints, start: _Longs, found: _Ints, counts: _Ints) -> int: ...
+def drain(S: Entries, net: Network, sweeps: int) -> int: ...
+def resample(S: Entries, net: Network, seed: int) -> None: ...
+def write(S: Entries, net: Network, nodes: _Ints, start: _Ints, parents: _Ints, lock: bool = False) -> None: ...

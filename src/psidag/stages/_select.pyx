@@ -10,9 +10,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from psidag.data._entries cimport Matrix, rounding
 from psidag.stages._regression cimport (
-    Regression, Score, add, clear, combine, drop, find, least_gain, least_loss, make_score, real, release, reserve,
-    rounding, weakest,
+    Regression, Score, add, clear, combine, drop, find, hold, least_gain, least_loss, make_score, real, release, reserve,
+    weakest,
 )
 
 
@@ -32,10 +33,12 @@ cdef inline int take(const real* S, Py_ssize_t d, Py_ssize_t j, Py_ssize_t i, Re
     cdef double beta, precision
     cdef double* q = all.q
     cdef const real* row = S + i * d
+    cdef Matrix matrix
+    hold(&matrix, S, d)
     all.open[i] = 0
     if reserve(fit, k + 1) < 0:
         return -1
-    if not add(row, i, j, fit, all.u):
+    if not add(&matrix, i, j, fit, all.u):
         return 0
     for a in range(k):
         all.u[a] = -all.u[a]
@@ -71,7 +74,10 @@ cdef inline int forward_backward(const real* S, Py_ssize_t d, Py_ssize_t j, doub
                                  Py_ssize_t max_parents, Regression* fit, Candidates* all) noexcept nogil:
     """Add the best candidate while it pays, and after each addition drop what no longer pays."""
     cdef Py_ssize_t i, w, best
-    cdef double least, loss, tiny = rounding(S)
+    cdef double least, loss, tiny
+    cdef Matrix matrix
+    hold(&matrix, S, d)
+    tiny = rounding(&matrix)
     while True:
         # The newest parent has just paid for itself: it is not looked at again before another one comes.
         while fit.k > 1:

@@ -1,0 +1,158 @@
+"""Who may become a parent of whom, where correlations are too many to hold: lists, filled by products in blocks.
+
+The search asks for single correlations, which are computed from the table when they are asked for; only to find
+new parents must a node be compared with everyone. A *scan* does that: the residuals of a block of nodes are multiplied
+with all columns, and what stands out of the noise goes onto the node's list, which is all that additions look
+at. The first scan, of nodes without parents, is the correlations themselves. 2 n d² operations for all nodes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from psidag.parallel import Workers, tiles
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+#: Residuals that one thread multiplies at a time with so many columns: the products stay in its cache.
+_NODES, _COLUMNS = 256, 2048
+#: Blocks of nodes in one slice of a scan.
+_BLOCKS = 4
+#: A list has no more than so many nodes from one scan, the strongest.
+_MOST = 1024
+#: So many correlations per column are kept on average: where there are more of note, the weaker ones wait for a scan.
+_AVERAGE = 64
+
+
+class Candidates(NamedTuple):
+    """Lists of nodes that may be parents: those of j are ``items[start[j]:start[j + 1]]``, ascending.
+
+    ``seen`` are the marks (:func:`parent_marks`) of the parents that each node had when it was last scanned.
+    """
+
+    start: Longs
+    items: Ints
+    seen: NDArray[np.uint64]
+
+
+class Scan(NamedTuple):
+    """A scan under way: the first ``done`` of its nodes have been compared; ``found`` are pairs (node, candidate)."""
+
+    nodes: NDArray[np.intp]
+    done: int = 0
+    found: tuple[Ints, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Whether all nodes have been compared."""
+        return self.done >= len(self.nodes)
+
+
+#: No lists: everyone is a candidate.
+EVERYONE = Candidates(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64))
+
+
+def screening_level(columns: Singles, least: float) -> float:
+    """The least square of a correlation that is listed: ``least``, or more where too many columns are correlated.
+
+    Judged by some columns spread over the table.
+    """
+    d = len(columns)
+    some = columns[:: max(1, d // _NODES)][:_NODES]
+    squares = np.concatenate([np.square(some @ columns[part].T).ravel() for part in tiles(d, _COLUMNS)])
+    kept = _AVERAGE * len(some)
+    if len(squares) <= kept:
+        return least
+    return max(least, float(np.partition(squares, len(squares) - kept)[len(squares) - kept]))
+
+
+def advance(
+    columns: Singles, scan: Scan, level: Floats, bound: Floats, weights: sp.csr_array | None, workers: Workers
+) -> Scan:
+    """The next slice of a scan: nodes i whose product r with the residual of j has r² > level[j] · bound[i].
+
+    Without weights residuals are the columns, level and bound are constant, and a pair is looked at once.
+    """
+    slice_ = scan.nodes[scan.done : scan.done + _BLOCKS * _NODES]
+    into = None if weights is None else sp.csc_array(weights).astype(np.float32).T
+
+    def work(part: slice) -> Ints:
+        nodes = slice_[part]
+        if into is None:
+            first = scan.done + part.start
+            row, column, _ = _matches(columns[nodes], columns[first:], level[nodes], bound[first:])
+            column = column + np.int32(first)
+            upper = column > nodes[row]
+            row, column = row[upper], column[upper]
+        else:
+            residuals = columns[nodes] - into[nodes] @ columns
+            row, column, strength = _matches(residuals, columns, level[nodes], bound)
+            other = column != nodes[row]
+            row, column = _strongest(row[other], column[other], strength[other])
+        return np.stack([nodes[row].astype(np.int32), column])
+
+    pieces = workers.map(work, tiles(len(slice_), _NODES))
+    return scan._replace(done=scan.done + len(slice_), found=(*scan.found, *pieces))
+
+
+def listed(scan: Scan, d: int, before: Candidates | None = None, marks: NDArray[np.uint64] | None = None) -> Candidates:
+    """Lists from a scan that has ended, together with those of before; ``marks`` are of the parents of each node now.
+
+    Without lists of before the scan was the first one, and its pairs go both ways.
+    """
+    pairs = np.concatenate([np.empty((2, 0), np.int32), *scan.found], axis=1).astype(np.int64)
+    keys = pairs[0] * d + pairs[1]
+    seen = np.zeros(d, np.uint64)
+    if before is None:
+        keys = np.concatenate([keys, pairs[1] * d + pairs[0]])
+    else:
+        old = np.repeat(np.arange(d), np.diff(before.start)) * d + before.items
+        keys, seen = np.concatenate([old, keys]), before.seen.copy()
+    if marks is not None:
+        seen[scan.nodes] = marks[scan.nodes]
+    keys = np.unique(keys)
+    start = np.searchsorted(keys, np.arange(d + 1) * d).astype(np.int64)
+    return Candidates(start, (keys % d).astype(np.int32), seen)
+
+
+def parent_marks(weights: sp.csr_array) -> NDArray[np.uint64]:
+    """A number for the set of parents of each node, 0 for none: other parents, another number."""
+    edges = sp.coo_array(weights)
+    with np.errstate(over="ignore"):
+        mixed = (edges.row.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        marks = np.zeros(weights.shape[0], np.uint64)
+        np.add.at(marks, edges.col, mixed)
+    return marks
+
+
+def _matches(left: Singles, columns: Singles, level: Floats, bound: Floats) -> tuple[NDArray[np.intp], Ints, Singles]:
+    """Rows, columns and strengths r² / bound of the products r = left · columns with r² > level · bound."""
+    bar = level.astype(np.float32)[:, None]
+    share = (1 / bound).astype(np.float32)
+    found = []
+    for part in tiles(len(columns), _COLUMNS):
+        squares = left @ columns[part].T
+        squares *= squares
+        squares *= share[part]
+        row, column = np.nonzero(squares > bar)
+        found.append((row, (column + part.start).astype(np.int32), squares[row, column]))
+    rows, cols, strengths = (np.concatenate(each) for each in zip(*found, strict=True))
+    return rows, cols, strengths
+
+
+def _strongest(row: NDArray[np.intp], column: Ints, strength: Singles) -> tuple[NDArray[np.intp], Ints]:
+    """At most so many columns of each row."""
+    if not len(row) or np.bincount(row).max() <= _MOST:
+        return row, column
+    by_strength = np.lexsort((column, -strength, row))
+    row, column = row[by_strength], column[by_strength]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    return row[rank < _MOST], column[rank < _MOST]
