@@ -34,7 +34,7 @@ cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) noe
 cdef struct Search:
     # The search for additions to one node, in one thread.
     uint8_t* below              # by node: the node itself, its descendants and parents
-    Bag family
+    Bag family                  # these, to clear the marks
     double* u                   # scratch of WIDE d numbers
     double least                # gain that the next candidate must exceed
     Py_ssize_t room
@@ -167,9 +167,9 @@ cdef inline int additions_everywhere(const Matrix* S, const real* base, State* s
 cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py_ssize_t last,
                                  const int64_t[::1] near_start, const int32_t[::1] near, const int64_t[::1] start,
                                  int32_t[::1] found, int32_t[::1] counts, double[::1] gains) noexcept nogil:
-    """Additions among listed candidates, entry by entry."""
-    cdef Py_ssize_t a, waiting
-    cdef int32_t i, j, batch[WIDE]
+    """Additions among the candidates listed for a node and for its parents, entry by entry."""
+    cdef Py_ssize_t a, h, waiting
+    cdef int32_t i, j, whose, batch[WIDE]
     cdef double c[WIDE]
     cdef Regression* fit
     cdef Search search
@@ -183,17 +183,23 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
             continue
         code = begin_node(s, &search, j, start[j + 1] - start[j], &found[start[j]], &gains[start[j]], &counts[j])
         waiting = 0
-        for a in range(near_start[j], near_start[j + 1]):
-            i = near[a]
-            if search.below[i]:
-                continue
-            c[waiting] = residual_covariance(S, i, j, fit)
-            if c[waiting] * c[waiting] > search.least * s.floor[i]:
-                batch[waiting] = i
-                waiting += 1
-            if waiting == WIDE:
-                weigh(S, s, &search, j, batch, c, waiting)
-                waiting = 0
+        for h in range(-1, fit.k):
+            whose = j if h < 0 else fit.parents[h]
+            for a in range(near_start[whose], near_start[whose + 1]):
+                i = near[a]
+                if search.below[i]:
+                    continue
+                # Not a second time from another list.
+                search.below[i] = 1
+                if push(&search.family, i) < 0:
+                    code = -1
+                c[waiting] = residual_covariance(S, i, j, fit)
+                if c[waiting] * c[waiting] > search.least * s.floor[i]:
+                    batch[waiting] = i
+                    waiting += 1
+                if waiting == WIDE:
+                    weigh(S, s, &search, j, batch, c, waiting)
+                    waiting = 0
         weigh(S, s, &search, j, batch, c, waiting)
         end_node(s, &search, j)
     close_search(&search)

@@ -130,6 +130,12 @@ cdef class Network:
         """Look for additions to all nodes next time, or to none but those whose parents change from now on."""
         memset(self.s.stale, 1 if value else 0, self.s.d)
 
+    def mark_stale(self, const int64_t[::1] nodes):
+        """Look for additions to these nodes next time, too."""
+        cdef Py_ssize_t a
+        for a in range(nodes.shape[0]):
+            self.s.stale[nodes[a]] = 1
+
     def queue_all(self):
         """Queue every node, in the order."""
         cdef Py_ssize_t t
@@ -185,7 +191,7 @@ def additions(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const i
 def additions_among(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] near_start,
                     const int32_t[::1] near, const int64_t[::1] start, int32_t[::1] found, int32_t[::1] counts,
                     double[::1] gains):
-    """As ``additions``, with ``near[near_start[j]:near_start[j + 1]]`` as the only candidates of node j."""
+    """As ``additions``, where only ``near[near_start[i]:near_start[i + 1]]`` for j and its parents i are candidates."""
     cdef Matrix base = S.matrix
     cdef int code
     # Several threads may be here: none of them writes to the cache.

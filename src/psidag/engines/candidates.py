@@ -4,6 +4,10 @@ The search asks for single correlations, which are computed from the table when 
 new parents must a node be compared with everyone. A *scan* does that: the residuals of a block of nodes are multiplied
 with all columns, and what stands out of the noise goes onto the node's list, which is all that additions look
 at. The first scan, of nodes without parents, is the correlations themselves. 2 n d² operations for all nodes.
+
+A product r with the residual of j pays if r² exceeds the least useful gain times the variance of the other node given
+the parents of j. That variance is about 1 unless the node is correlated with one of these parents; then it is on
+that parent's list, which additions look at too. So a scan need only list what pays at nearly full variance.
 """
 
 from __future__ import annotations
@@ -22,9 +26,9 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 #: Residuals that one thread multiplies at a time with so many columns: the products stay in its cache.
-_NODES, _COLUMNS = 256, 2048
+_NODES, _COLUMNS = 512, 1024
 #: Blocks of nodes in one slice of a scan.
-_BLOCKS = 4
+_BLOCKS = 2
 #: A list has no more than so many nodes from one scan, the strongest.
 _MOST = 1024
 #: So many correlations per column are kept on average: where there are more of note, the weaker ones wait for a scan.
@@ -74,11 +78,11 @@ def screening_level(columns: Singles, least: float) -> float:
 
 
 def advance(
-    columns: Singles, scan: Scan, level: Floats, bound: Floats, weights: sp.csr_array | None, workers: Workers
+    columns: Singles, scan: Scan, level: Floats, weights: sp.csr_array | None, workers: Workers
 ) -> Scan:
-    """The next slice of a scan: nodes i whose product r with the residual of j has r² > level[j] · bound[i].
+    """The next slice of a scan: nodes whose product r with the residual of j has r² > level[j].
 
-    Without weights residuals are the columns, level and bound are constant, and a pair is looked at once.
+    Without weights residuals are the columns, the level is the same for all, and a pair is looked at once.
     """
     slice_ = scan.nodes[scan.done : scan.done + _BLOCKS * _NODES]
     into = None if weights is None else sp.csc_array(weights).astype(np.float32).T
@@ -87,13 +91,13 @@ def advance(
         nodes = slice_[part]
         if into is None:
             first = scan.done + part.start
-            row, column, _ = _matches(columns[nodes], columns[first:], level[nodes], bound[first:])
+            row, column, _ = _matches(columns[nodes], columns[first:], level[nodes])
             column = column + np.int32(first)
             upper = column > nodes[row]
             row, column = row[upper], column[upper]
         else:
             residuals = columns[nodes] - into[nodes] @ columns
-            row, column, strength = _matches(residuals, columns, level[nodes], bound)
+            row, column, strength = _matches(residuals, columns, level[nodes])
             other = column != nodes[row]
             row, column = _strongest(row[other], column[other], strength[other])
         return np.stack([nodes[row].astype(np.int32), column])
@@ -133,15 +137,13 @@ def parent_marks(weights: sp.csr_array) -> NDArray[np.uint64]:
     return marks
 
 
-def _matches(left: Singles, columns: Singles, level: Floats, bound: Floats) -> tuple[NDArray[np.intp], Ints, Singles]:
-    """Rows, columns and strengths r² / bound of the products r = left · columns with r² > level · bound."""
+def _matches(left: Singles, columns: Singles, level: Floats) -> tuple[NDArray[np.intp], Ints, Singles]:
+    """Rows, columns and squares of the products r = left · columns with r² > level."""
     bar = level.astype(np.float32)[:, None]
-    share = (1 / bound).astype(np.float32)
     found = []
     for part in tiles(len(columns), _COLUMNS):
         squares = left @ columns[part].T
         squares *= squares
-        squares *= share[part]
         row, column = np.nonzero(squares > bar)
         found.append((row, (column + part.start).astype(np.int32), squares[row, column]))
     rows, cols, strengths = (np.concatenate(each) for each in zip(*found, strict=True))

@@ -20,7 +20,6 @@ from psidag.engines.moves import (
     add_edges,
     grown_order,
     least_gain,
-    least_variance,
     polish_hubs,
     read,
     required_network,
@@ -38,6 +37,8 @@ from psidag.stages.within_order import evidence_penalty, most_parents
 _LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -1, -1))}
 #: Up to so many columns a restart, which disturbs a handful of them, is worth its time.
 _SMALL = 300
+#: A node is listed for another if it would pay with this share of its variance left.
+_SCANNED = 0.8
 #: Sweeps per slice: a fraction of a second even with hubs.
 _SWEEPS = 256
 
@@ -246,18 +247,18 @@ class Sparse:
         if net is None:
             # Half the price of an edge: four standard errors of a correlation that is none, at 100,000 columns.
             level = screening_level(data.columns, state.penalty / (2 * data.count))
-            scan = advance(data.columns, scan, np.full(data.d, level), np.ones(data.d), None, task.workers)
+            scan = advance(data.columns, scan, np.full(data.d, level), None, task.workers)
             marks = None
         else:
             fits = read(net, data.d)
-            gains = least_gain(data, self._score(task, state), fits)
-            scan = advance(data.columns, scan, gains, least_variance(fits), fits.weights, task.workers)
+            level = _SCANNED * least_gain(data, self._score(task, state), fits)
+            scan = advance(data.columns, scan, level, fits.weights, task.workers)
             marks = parent_marks(fits.weights)
         if not scan.ended:
             return self._count(state._replace(scan=scan))
         near = listed(scan, data.d, state.near, marks)
         if net is not None:
-            net.set_stale(True)
+            net.mark_stale(scan.nodes)
         return self._count(state._replace(scan=None, near=near))
 
     def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
