@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from psidag.data.correlations import fits_whole
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.sources import Source, Stream
@@ -213,7 +214,10 @@ def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[E
     if isinstance(solver, str):
         if solver == "auto":
             name = "stochastic" if isinstance(source, Stream) else "sparse"
-            return ENGINES[name](), f"{name} (chosen because {_REASONS[name]})"
+            reason = _REASONS[name]
+            if source is not None and name == "sparse" and not fits_whole(source):
+                reason += f"; correlations in blocks, because {source.d} x {source.d} of them do not fit in memory"
+            return ENGINES[name](), f"{name} (chosen because {reason})"
         if solver not in ENGINES:
             raise InputError(
                 f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}"

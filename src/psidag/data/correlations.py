@@ -105,15 +105,15 @@ def correlations(
 
 
 def fits_whole(source: Source, max_memory: float | None = None) -> bool:
-    """Whether correlations fit into the memory meant for them. Without fewer rows than twice the columns they must."""
+    """Whether the correlations of a source are to be held; those of moments are, and of tables with many rows."""
     if not isinstance(source, Table) or len(source) > 2 * source.d:
         return True
-    return matrix_bytes(source.d) <= (_SHARE * machine_memory() if max_memory is None else max_memory)
+    return matrix_fits(source.d, max_memory)
 
 
-def matrix_bytes(d: int) -> float:
-    """What correlations in single precision take."""
-    return 4.0 * d * d
+def matrix_fits(d: int, max_memory: float | None = None) -> bool:
+    """Whether d x d correlations in single precision fit, by default into a quarter of the machine's memory."""
+    return 4.0 * d * d <= (_SHARE * machine_memory() if max_memory is None else max_memory)
 
 
 def _from_moments(moments: Moments) -> Correlations:

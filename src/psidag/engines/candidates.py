@@ -47,9 +47,13 @@ class Candidates(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """A scan under way: the first ``done`` of its nodes have been compared; ``found`` are pairs (node, candidate)."""
+    """A scan under way: nodes whose product r with the residual of ``nodes[k]`` has r² > ``level[k]`` are looked for.
+
+    The first ``done`` nodes have been compared with everyone; ``found`` are pairs (node, candidate).
+    """
 
     nodes: NDArray[np.intp]
+    level: Floats
     done: int = 0
     found: tuple[Ints, ...] = ()
 
@@ -63,41 +67,37 @@ class Scan(NamedTuple):
 EVERYONE = Candidates(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64))
 
 
-def screening_level(columns: Singles, least: float) -> float:
-    """The least square of a correlation that is listed: ``least``, or more where too many columns are correlated.
+def first_scan(columns: Singles, least: float, workers: Workers) -> Scan:
+    """The scan for squared correlations above ``least``, or above more where too many columns are correlated.
 
     Judged by some columns spread over the table.
     """
     d = len(columns)
     some = columns[:: max(1, d // _NODES)][:_NODES]
-    squares = np.concatenate([np.square(some @ columns[part].T).ravel() for part in tiles(d, _COLUMNS)])
+    squares = np.concatenate(workers.map(lambda part: np.square(columns[part] @ some.T).ravel(), tiles(d, _COLUMNS)))
     kept = _AVERAGE * len(some)
-    if len(squares) <= kept:
-        return least
-    return max(least, float(np.partition(squares, len(squares) - kept)[len(squares) - kept]))
+    if len(squares) > kept:
+        least = max(least, float(np.partition(squares, len(squares) - kept)[len(squares) - kept]))
+    return Scan(np.arange(d), np.full(d, least))
 
 
-def advance(
-    columns: Singles, scan: Scan, level: Floats, weights: sp.csr_array | None, workers: Workers
-) -> Scan:
-    """The next slice of a scan: nodes whose product r with the residual of j has r² > level[j].
-
-    Without weights residuals are the columns, the level is the same for all, and a pair is looked at once.
-    """
-    slice_ = scan.nodes[scan.done : scan.done + _BLOCKS * _NODES]
+def advance(columns: Singles, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
+    """The next slice of a scan. Without weights residuals are the columns, and a pair is looked at once."""
+    now = slice(scan.done, scan.done + _BLOCKS * _NODES)
+    slice_, level = scan.nodes[now], scan.level[now]
     into = None if weights is None else sp.csc_array(weights).astype(np.float32).T
 
     def work(part: slice) -> Ints:
         nodes = slice_[part]
         if into is None:
             first = scan.done + part.start
-            row, column, _ = _matches(columns[nodes], columns[first:], level[nodes])
+            row, column, _ = _matches(columns[nodes], columns[first:], level[part])
             column = column + np.int32(first)
             upper = column > nodes[row]
             row, column = row[upper], column[upper]
         else:
             residuals = columns[nodes] - into[nodes] @ columns
-            row, column, strength = _matches(residuals, columns, level[nodes])
+            row, column, strength = _matches(residuals, columns, level[part])
             other = column != nodes[row]
             row, column = _strongest(row[other], column[other], strength[other])
         return np.stack([nodes[row].astype(np.int32), column])

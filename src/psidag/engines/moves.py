@@ -102,16 +102,26 @@ def select_parents(
     near: Candidates = EVERYONE,
     start: Fits | None = None,
 ) -> None:
-    """Give all nodes parents that stand before them in the order, by evidence; with a start, from those it has."""
+    """Give all nodes parents that stand before them in the order, by evidence.
+
+    From none, each node judged by its own variance; or from a start with its noise variances. A score is to be set
+    afterwards.
+    """
+    order = read(net, data.d).order
+    noise = None if start is None else noise_variance(data, score, start.residual_variance)
     if data.matrix is None:
+        # Nothing is known yet of the least variance of a node, and no walk is to be cut short.
+        judged_by = np.zeros(data.d) if noise is None else noise
+        net.configure(
+            score.n, score.penalty, judged_by, np.zeros(data.d), score.max_parents, 0.0, score.max_parents, 0.0
+        )  # fmt: skip
         if start is not None:
-            give(data, net, start.forward(read(net, data.d).order), np.arange(data.d))
+            give(data, net, start.forward(order), np.arange(data.d))
         select_among(data.entries, net, near.start, near.items)
         return
     chosen = select_within(
-        data.matrix, data.count, read(net, data.d).order, workers, penalty=score.penalty, constraints=constraints,
+        data.matrix, data.count, order, workers, penalty=score.penalty, sigma2=noise, constraints=constraints,
         max_parents=score.max_parents, start=None if start is None else start.weights,
-        sigma2=None if start is None else noise_variance(data, score, start.residual_variance),
     )  # fmt: skip
     give(data, net, chosen.weights, np.arange(data.d))
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from psidag.data.correlations import Correlations, correlations
 from psidag.engines._network import Network, drain, resample
-from psidag.engines.candidates import EVERYONE, Candidates, Scan, advance, listed, parent_marks, screening_level
+from psidag.engines.candidates import EVERYONE, Candidates, Scan, advance, first_scan, listed, parent_marks
 from psidag.engines.moves import (
     Fits,
     Score,
@@ -153,7 +153,8 @@ class Sparse:
         penalty = evidence_penalty(data.count, data.d) if self.penalty is None else self.penalty
         levels = tuple(factor * penalty for factor in _LEVELS[task.noise])
         if data.matrix is None:
-            return State(data, penalty, levels, scan=Scan(np.arange(data.d)))
+            # Half the price of an edge: four standard errors of a correlation that is none, at 100,000 columns.
+            return State(data, penalty, levels, scan=first_scan(data.columns, penalty / (2 * data.count), task.workers))
         return State(data, penalty, levels, near=EVERYONE)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
@@ -172,7 +173,8 @@ class Sparse:
         if last and state.data.matrix is None and state.near is not None:
             unseen = np.flatnonzero(parent_marks(fits.weights) != state.near.seen)
             if len(unseen):
-                return self._count(state._replace(scan=Scan(unseen)))
+                level = _SCANNED * least_gain(state.data, self._score(task, state), fits)[unseen]
+                return self._count(state._replace(scan=Scan(unseen, level)))
         if last and not state.confirmed:
             return self._confirm(task, state, state.net)
         return self._close(task, state, state.net, last)
@@ -234,7 +236,6 @@ class Sparse:
             order = known.nearest_order(np.arange(data.d))
         net = required_network(data, order, known)
         if task.noise == "equal":
-            set_score(data, net, score._replace(noise="unequal"), *self._limits(task))
             select_parents(data, net, score, known, task.workers, near)
         state = state._replace(net=net)
         self._set_score(task, state, net)
@@ -244,19 +245,11 @@ class Sparse:
     def _scan(self, task: Task, state: State, scan: Scan) -> tuple[State, Progress]:
         """The next slice of a comparison of nodes with all columns; at its end the lists, and another look at them."""
         data, net = state.data, state.net
-        if net is None:
-            # Half the price of an edge: four standard errors of a correlation that is none, at 100,000 columns.
-            level = screening_level(data.columns, state.penalty / (2 * data.count))
-            scan = advance(data.columns, scan, np.full(data.d, level), None, task.workers)
-            marks = None
-        else:
-            fits = read(net, data.d)
-            level = _SCANNED * least_gain(data, self._score(task, state), fits)
-            scan = advance(data.columns, scan, level, fits.weights, task.workers)
-            marks = parent_marks(fits.weights)
+        weights = None if net is None else read(net, data.d).weights
+        scan = advance(data.columns, scan, weights, task.workers)
         if not scan.ended:
             return self._count(state._replace(scan=scan))
-        near = listed(scan, data.d, state.near, marks)
+        near = listed(scan, data.d, state.near, None if weights is None else parent_marks(weights))
         if net is not None:
             net.mark_stale(scan.nodes)
         return self._count(state._replace(scan=None, near=near))
@@ -312,7 +305,6 @@ class Sparse:
             order[pair] = order[pair[::-1]]
         order = known.nearest_order(order)
         net = required_network(data, order, known)
-        set_score(data, net, score, *self._limits(task))
         select_parents(data, net, score, known, task.workers, state.near or EVERYONE, best)
         state = state._replace(net=net, confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1)
         self._set_score(task, state, net)
