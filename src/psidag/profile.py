@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.data.checks import collinear_columns, constant_columns
+from psidag.data.checks import collinear_columns, column_sd, constant_columns
 from psidag.data.files import FileTable, Kind
 from psidag.data.moments import Moments
 from psidag.graph.sortability import r_squared
@@ -50,20 +50,21 @@ def profile_table(table: FileTable) -> Profile:
     gaps, infinite = np.isnan(X), np.isinf(X)
     usable = ~(gaps | infinite).any(axis=1)
     counts = gaps.sum(axis=0)
-    complete = X[usable]
+    complete = X if usable.all() else X[usable]
     constant: list[str] = []
     collinear: list[str] = []
     sd_range = r2_range = None
     r2_median = None
     if len(names) and len(complete) >= 2:
-        moments = Moments.from_rows(complete, names)
-        constant = constant_columns(moments.names, moments.sd)
-        alive = np.sqrt(moments.variance[[name not in set(constant) for name in names]])
+        sd = column_sd(complete)
+        constant = constant_columns(names, sd)
+        alive = sd[sd > 0]
         if len(alive):
             sd_range = float(alive.min()), float(alive.max())
         if len(complete) > len(names) + 1 and len(alive) > 1 and len(names) <= _MANY:
+            moments = Moments.from_rows(complete, names)
             collinear = [name for name in collinear_columns(moments) if name not in constant]
-            r2 = r_squared(moments)[[name not in set(constant) for name in names]]
+            r2 = r_squared(moments)[sd > 0]
             r2_range, r2_median = (float(r2.min()), float(r2.max())), float(np.median(r2))
     duplicate = _duplicates(X, names)
     twins = {second for _, second in duplicate}

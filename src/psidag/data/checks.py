@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.errors import listing
+from psidag.parallel import tiles
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +46,16 @@ def data_warnings(names: Sequence[str], count: float, sd: Floats, moments: Momen
 def constant_columns(names: Sequence[str], sd: Floats) -> list[str]:
     """Columns that do not vary."""
     return [name for name, spread in zip(names, sd, strict=True) if spread == 0]
+
+
+def column_sd(X: NDArray[np.floating]) -> Floats:
+    """Standard deviations without moments, a few columns at a time; zero as in :attr:`Moments.sd`."""
+    sd = np.empty(X.shape[1])
+    for part in tiles(X.shape[1], 256):
+        few = X[:, part].astype(np.float64)
+        sd[part] = few.std(axis=0)
+        sd[part][sd[part] <= 1e-14 * np.abs(few.mean(axis=0))] = 0.0
+    return sd
 
 
 def collinear_columns(moments: Moments) -> list[str]:
