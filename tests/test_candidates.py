@@ -1,4 +1,4 @@
-"""Wide tables without a matrix of correlations: entries, scans and lists against NumPy, and the search against itself."""
+"""Wide tables without a matrix of correlations: entries, scans and lists by NumPy, and the search by itself."""
 
 import numpy as np
 import pytest

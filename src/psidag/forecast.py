@@ -50,7 +50,7 @@ class Pace(NamedTuple):
 def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
     """Time and memory that learning from n rows of d columns will take on this machine, within a factor of two or so.
 
-    For sparse graphs; hubs take longer. The speed of the machine, as busy as it is, is measured by a few matrix products.
+    For sparse graphs; hubs take longer. The speed of the machine, as busy as it is, is measured by a few products.
     None for an engine whose cost is not known beforehand.
 
     Examples

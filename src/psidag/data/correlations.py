@@ -60,7 +60,7 @@ class Correlations:
             return Entries(columns=self.rows)
         if self.matrix.dtype == np.float32:
             return Entries(single=self.matrix)
-        return Entries(double=self.matrix)
+        return Entries(double=self.matrix.astype(np.float64, copy=False))
 
     @property
     def columns(self) -> NDArray[np.float32]:
@@ -72,10 +72,10 @@ class Correlations:
     def among(self, columns: NDArray[np.integer]) -> NDArray[np.floating]:
         """The correlations among a few columns, as the search sees them."""
         if self.matrix is not None:
-            return self.matrix[np.ix_(columns, columns)]
-        block = self.columns[columns]
-        few: NDArray[np.float32] = block @ block.T
-        np.fill_diagonal(few, 1.0)
+            few: NDArray[np.floating] = self.matrix[np.ix_(columns, columns)]
+        else:
+            few = self.columns[columns] @ self.columns[columns].T
+            np.fill_diagonal(few, 1.0)
         return few
 
     def block(self, columns: NDArray[np.integer]) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -152,15 +153,16 @@ def least_variance(fits: Fits) -> Floats:
 def least_gain(data: Correlations, score: Score, fits: Fits) -> Floats:
     """The fall of the variance of each node below which one more parent is not worth its penalty."""
     if score.noise == "equal":
-        return score.penalty / score.n * noise_variance(data, score, fits.residual_variance)
-    return -np.expm1(-score.penalty / score.n) * fits.residual_variance
+        return np.asarray(score.penalty / score.n * noise_variance(data, score, fits.residual_variance))
+    return np.asarray(-math.expm1(-score.penalty / score.n) * fits.residual_variance)
 
 
 def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidates = EVERYONE) -> int:
     """Give stale nodes the parents that pay, wherever in the order they stand; returns how many nodes gained.
 
-    Candidates are all nodes that are no descendants, or those of them that are listed. They are found for all nodes at once and then put in one after
-    the other, the largest gain first, where they close no cycle; the order makes way.
+    Candidates are all nodes that are no descendants, or those of them that are listed. They are found for all nodes
+    at once and then put in one after the other, the largest gain first, where they close no cycle; the order makes
+    way.
     """
     d = data.d
     room = 1 + read(net, d).parents // _SHARE
