@@ -16,7 +16,7 @@ from psidag.parallel import tiles, workers
 #: Rounds that a run of the stochastic engine usually takes: 4 to 10 on simulated data, more on real ones.
 _ROUNDS = 7
 #: Seconds a gradient step takes whatever its size.
-_STEP = 3e-4
+_STEP = 1.5e-4
 #: Bytes per pair of variables that the stochastic engine holds: weights, averages, masks and the covariance.
 _PER_PAIR = 80
 #: Rounds of the exact engine, three or four on simulated data, and its bytes per pair of variables.

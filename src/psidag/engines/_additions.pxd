@@ -56,19 +56,24 @@ cdef inline void close_search(Search* search) noexcept nogil:
     free(search.family.items)
 
 
-cdef inline int begin_node(State* s, Search* search, int32_t j, Py_ssize_t room, int32_t* found, double* gains,
-                    int32_t* count) noexcept nogil:
+cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j, const int64_t[::1] start,
+                           int32_t[::1] found, int32_t[::1] counts, double[::1] gains) noexcept nogil:
+    """Get ready for additions to j; 0 if none are to be looked for, -1 when memory is out."""
     cdef Py_ssize_t a
-    search.least = least_gain(&s.score, s.sigma2[j], s.fits[j].v)
-    search.room = room
-    search.found = found
-    search.gains = gains
-    search.count = count
+    cdef Regression* fit = s.fits + j
+    counts[j] = 0
+    if not s.stale[j] or fit.k >= s.max_parents or fit.v <= rounding(S) * fit.variance:
+        return 0
+    search.least = least_gain(&s.score, s.sigma2[j], fit.v)
+    search.room = start[j + 1] - start[j]
+    search.found = &found[start[j]]
+    search.gains = &gains[start[j]]
+    search.count = &counts[j]
     if descendants(s, j, search.below, &search.family) < 0:
         return -1
-    for a in range(s.fits[j].k):
-        search.below[s.fits[j].parents[a]] = 1
-    return 0
+    for a in range(fit.k):
+        search.below[fit.parents[a]] = 1
+    return 1
 
 
 cdef inline void weigh(const Matrix* S, State* s, Search* search, int32_t j, const int32_t* batch, const double* c,
@@ -137,17 +142,16 @@ cdef inline int additions_everywhere(const Matrix* S, const real* base, State* s
     for j in range(first, last):
         if code < 0:
             break
-        fit = s.fits + j
-        counts[j] = 0
-        if not s.stale[j] or fit.k >= s.max_parents or fit.v <= rounding(S) * fit.variance:
+        code = begin_node(S, s, &search, j, start, found, counts, gains)
+        if code <= 0:
             continue
-        code = begin_node(s, &search, j, start[j + 1] - start[j], &found[start[j]], &gains[start[j]], &counts[j])
+        fit = s.fits + j
         memcpy(r, base + j * d, d * sizeof(real))
         for a in range(fit.k):
             search.u[a] = -fit.b[a]
         combine(base, d, fit, search.u, fit.k, r)
         next = 0
-        while next < d and code == 0:
+        while next < d:
             waiting = 0
             bar = <real> search.least
             while next < d and waiting < WIDE:
@@ -161,7 +165,7 @@ cdef inline int additions_everywhere(const Matrix* S, const real* base, State* s
     free(r)
     free(bound)
     close_search(&search)
-    return code
+    return -1 if code < 0 else 0
 
 
 cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py_ssize_t last,
@@ -177,11 +181,10 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
     for j in range(first, last):
         if code < 0:
             break
-        fit = s.fits + j
-        counts[j] = 0
-        if not s.stale[j] or fit.k >= s.max_parents or fit.v <= rounding(S) * fit.variance:
+        code = begin_node(S, s, &search, j, start, found, counts, gains)
+        if code <= 0:
             continue
-        code = begin_node(s, &search, j, start[j + 1] - start[j], &found[start[j]], &gains[start[j]], &counts[j])
+        fit = s.fits + j
         waiting = 0
         for h in range(-1, fit.k):
             whose = j if h < 0 else fit.parents[h]
@@ -193,6 +196,7 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
                 search.below[i] = 1
                 if push(&search.family, i) < 0:
                     code = -1
+                    break
                 c[waiting] = residual_covariance(S, i, j, fit)
                 if c[waiting] * c[waiting] > search.least * s.floor[i]:
                     batch[waiting] = i
@@ -203,4 +207,4 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
         weigh(S, s, &search, j, batch, c, waiting)
         end_node(s, &search, j)
     close_search(&search)
-    return code
+    return -1 if code < 0 else 0
