@@ -317,6 +317,17 @@ def test_info_finds_what_is_odd(call, tmp_path):
     assert json.loads(call("info", "odd.csv", "--json")[1])["duplicate"] == [["a", "twin"]]
 
 
+def test_info_of_a_wide_table_needs_no_moments(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("psidag.profile.Moments.from_rows", None)
+    X = np.random.default_rng(0).normal(size=(5, 3001))
+    X[:, 7] = 3.0
+    np.save(tmp_path / "wide.npy", X)
+    found = json.loads(call("info", "wide.npy", "--json")[1])
+    assert found["constant"] == ["x7"]
+    assert found["sd_range"] == pytest.approx([np.delete(X, 7, 1).std(axis=0).min(), X.std(axis=0).max()])
+    assert found["forecast"]["memory"] > 0
+
+
 def test_compare_prints_one_row_a_method(call, tmp_path):
     assert (
         call("simulate", "ER1", "--nodes", 6, "--rows", 500, "-o", "d.csv", "--truth", "t.json", "--test", "e.csv")[0]

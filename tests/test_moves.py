@@ -91,7 +91,7 @@ def test_sweeps_lower_the_score_and_keep_a_dag(seed, noise):
     before = assert_sound(data, net)
     sigma2 = common(data, before)
     while net.waiting:
-        drain(data.matrix, net, 1)
+        drain(data.entries, net, 1)
         after = assert_sound(data, net)
         assert total(data, after.weights, noise, 9.0, sigma2) <= total(data, before.weights, noise, 9.0, sigma2) + 1e-6
         before = after
@@ -133,7 +133,7 @@ def test_after_additions_no_single_edge_pays(seed, noise):
 def test_resampling_stays_in_the_equivalence_class(seed, draw):
     data, net = prepared(seed, "unequal")
     before = read(net, data.d)
-    resample(data.matrix, net, draw)
+    resample(data.entries, net, draw)
     after = assert_sound(data, net)
     assert (cpdag(before.weights) != cpdag(after.weights)).nnz == 0
     assert net.waiting == data.d
@@ -148,7 +148,7 @@ def test_resampling_reaches_every_member_of_a_class():
     set_score(data, net, Score("unequal", 500.0, 6.0, 10), 5.0, 8)
     seen = set()
     for draw in range(60):
-        resample(data.matrix, net, draw)
+        resample(data.entries, net, draw)
         seen.add(tuple(map(tuple, np.argwhere(read(net, 3).weights.toarray()).tolist())))
     assert len(seen) == 3
 
@@ -220,7 +220,7 @@ def test_every_move_keeps_the_prior_knowledge(seed, noise, data):
         assert known.respects(grown_order(correlated, known, 6.0, 50))
         for draw in range(3):
             while net.waiting:
-                drain(correlated.matrix, net, 5)
+                drain(correlated.entries, net, 5)
                 check()
             net.set_stale(True)
             add_edges(correlated, net, threads)
@@ -228,7 +228,7 @@ def test_every_move_keeps_the_prior_knowledge(seed, noise, data):
             polish_hubs(correlated, net, score, known, threads, 1, frozenset())
             check()
             if noise == "unequal":
-                resample(correlated.matrix, net, draw)
+                resample(correlated.entries, net, draw)
                 check()
 
 

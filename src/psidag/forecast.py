@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from psidag.data.correlations import SINGLE_FROM
+from psidag.data.correlations import SINGLE_FROM, matrix_fits
 from psidag.framework import Engine
 from psidag.learn import choose_engine
-from psidag.parallel import available_cores
+from psidag.parallel import tiles, workers
 
 #: Rounds that a run of the stochastic engine usually takes: 4 to 10 on simulated data, more on real ones.
 _ROUNDS = 7
 #: Seconds a gradient step takes whatever its size.
-_STEP = 3e-4
-#: Seconds that the search of the sparse engine spends on a node of a sparse graph; a hub takes more.
-_SWEEPS = 4e-4
+_STEP = 1.5e-4
+#: Rounds of the exact engine, three or four on simulated data.
+_EXACT_ROUNDS = 4
+#: Seconds that the search of the sparse engine spends on a node of a sparse graph, and on a pair of nodes where
+#: rows of correlations are gone through; a hub takes more.
+_PER_NODE, _PER_PAIR_OF_NODES = 1.5e-4, 2e-8
+#: Where correlations are computed when they are needed: seconds per node and row, and full comparisons of all columns.
+_PER_NODE_AND_ROW, _SCANS = 2.5e-7, 1.4
+#: Bytes that a run takes whatever its size.
+_BASE_BYTES = 2e7
 
 
 class Forecast(NamedTuple):
@@ -30,11 +36,18 @@ class Forecast(NamedTuple):
     memory: float
 
 
-def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
-    """Time and memory that learning from n rows of d columns will take on this machine, within a factor of a few.
+class Pace(NamedTuple):
+    """How fast the machine is now: products a second in single precision, and how much slower it is than alone."""
 
-    The speed of the machine is measured by one small matrix product. None for an engine whose cost is not
-    known beforehand.
+    flops: float
+    slowdown: float
+
+
+def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
+    """Time and memory that learning from n rows of d columns will take on this machine, within a factor of two or so.
+
+    For sparse graphs; hubs take longer. The speed of the machine, as busy as it is, is measured by a few products.
+    None for an engine whose cost is not known beforehand.
 
     Examples
     --------
@@ -42,33 +55,56 @@ def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
     'stochastic'
     """
     engine, _ = choose_engine(solver)
-    cost, memory = _SECONDS.get(engine.name), getattr(engine, "memory", None)
-    return None if cost is None or memory is None else Forecast(engine.name, cost(engine, n, d), memory(n, d))
+    seconds, memory = _SECONDS.get(engine.name), getattr(engine, "memory", None)
+    if seconds is None or memory is None:
+        return None
+    return Forecast(engine.name, seconds(engine, n, d, measure_pace()), memory(n, d) + _BASE_BYTES)
 
 
-def _stochastic(engine: Engine, n: int, d: int) -> float:
+def _stochastic(engine: Engine, n: int, d: int, pace: Pace) -> float:
     batch: int = getattr(engine, "batch_size", None) or (64 if d < 2000 else 256)
     steps: int = getattr(engine, "tau1", 0) + getattr(engine, "tau2", 0)
     work = 4.0 * min(batch, n) * d**2
-    return _ROUNDS * steps * (_STEP + work / _speed(d))
+    return _ROUNDS * steps * (_STEP * pace.slowdown + work / pace.flops)
 
 
-def _sparse(engine: Engine, n: int, d: int) -> float:
-    single = d >= SINGLE_FROM
-    products = float(n) * d**2 / (_speed(d) * available_cores() * (1.0 if single else 0.5))
-    return products + _SWEEPS * d * math.sqrt(max(1.0, d / 1000))
+def _exact(engine: Engine, n: int, d: int, pace: Pace) -> float:
+    by_gradients = getattr(engine, "ordering", "projection") == "projection"
+    steps: int = _EXACT_ROUNDS * getattr(engine, "gradient_steps", 0) if by_gradients else 1
+    # Double precision, at half the speed; the gradient's element-wise part takes a quarter on top.
+    return 2.5 * (2.0 * steps * d**3 + float(n) * d**2) / pace.flops
 
 
-_SECONDS: dict[str, Callable[[Engine, int, int], float]] = {"sparse": _sparse, "stochastic": _stochastic}
+def _sparse(engine: Engine, n: int, d: int, pace: Pace) -> float:
+    products = float(n) * d**2 / pace.flops
+    if n <= 2 * d and not matrix_fits(d, getattr(engine, "max_memory", None)):
+        return _SCANS * 2 * products + _PER_NODE_AND_ROW * n * d * pace.slowdown
+    search = (_PER_NODE * d + _PER_PAIR_OF_NODES * float(d) ** 2) * pace.slowdown
+    return (products if d >= SINGLE_FROM and n <= 2 * d else 2 * products) + search
 
 
-def _speed(d: int) -> float:
-    """Floating-point operations a second of a product like those of a gradient step."""
-    size = min(max(d, 64), 1024)
-    rows, weights = np.ones((64, size), np.float32), np.ones((size, size), np.float32)
-    best = np.inf
-    for _ in range(5):
+_SECONDS: dict[str, Callable[[Engine, int, int, Pace], float]] = {
+    "exact": _exact,
+    "sparse": _sparse,
+    "stochastic": _stochastic,
+}
+
+
+def measure_pace() -> Pace:
+    """Some tenths of a second of products on all cores, cut like those of the engines."""
+    left, right = np.ones((256, 1000), np.float32), np.ones((1000, 1024), np.float32)
+
+    def multiply(_: slice) -> float:
         start = time.perf_counter()
-        rows @ weights
-        best = min(best, time.perf_counter() - start)
-    return 2.0 * 64 * size**2 / max(best, 1e-9)
+        left @ right
+        return time.perf_counter() - start
+
+    pieces = tiles(24, 1)
+    with workers() as threads:
+        multiply(pieces[0])
+        start = time.perf_counter()
+        each = threads.map(multiply, pieces)
+        seconds = max(time.perf_counter() - start, 1e-9)
+    flops = 2.0 * left.size * right.shape[1] * len(pieces) / seconds
+    alone = min(each) * len(pieces) / threads.jobs
+    return Pace(flops, max(1.0, seconds / max(alone, 1e-9)))

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from psidag.checkpoint import Checkpoint
+from psidag.data.correlations import fits_whole
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.sources import Source, Stream
@@ -139,6 +140,9 @@ def learn_dag(
     keeper = _keeper(checkpoint, checkpoint_interval, resume, random_state)
     source = as_source(data, names=names, sample_weight=sample_weight, missing=missing)
     engine, reason = choose_engine(solver, source)
+    if memory is not None and isinstance(engine, Sparse) and engine.max_memory is None:
+        # Correlations get half of it; where they do not fit, they are computed in blocks.
+        engine = replace(engine, max_memory=memory / 2)
     with workers(n_jobs) as threads:
         if isinstance(source, Stream) and not engine.needs_rows:
             source.drain(None if max_time is None else time.perf_counter() + max_time)
@@ -246,7 +250,10 @@ def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[E
     if isinstance(solver, str):
         if solver == "auto":
             name = "stochastic" if isinstance(source, Stream) else "sparse"
-            return ENGINES[name](), f"{name} (chosen because {_REASONS[name]})"
+            reason = _REASONS[name]
+            if source is not None and name == "sparse" and not fits_whole(source):
+                reason += f"; correlations in blocks, because {source.d} x {source.d} of them do not fit in memory"
+            return ENGINES[name](), f"{name} (chosen because {reason})"
         if solver not in ENGINES:
             raise InputError(
                 f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}"

@@ -9,6 +9,8 @@ from pathlib import Path
 from psidag.errors import InputError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+#: Taken for the memory of a machine that does not tell.
+_UNKNOWN_MEMORY = 8e9
 
 
 def as_bytes(size: str | float, name: str = "max_memory") -> int:
@@ -65,6 +67,24 @@ def available() -> int | None:
         return min(free, max(0, limit - int(Path("/sys/fs/cgroup/memory.current").read_text())))
     except (OSError, ValueError):
         return free
+
+
+def machine_memory() -> float:
+    """Bytes of memory that this process may come to use: the machine's, or what its control group is allowed."""
+    limits = [_physical_memory()]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(float(Path(path).read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(limits)
+
+
+def _physical_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return _UNKNOWN_MEMORY
 
 
 def check_available(needed: float, what: str) -> None:

@@ -1,20 +1,26 @@
-"""Correlations with their scale: the statistic of the search, in the precision that its size allows."""
+"""Correlations with their scale: the statistic of the search, held as far as its size allows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data._entries import Entries
 from psidag.data.moments import Moments
 from psidag.data.sources import Source, Table
+from psidag.errors import InputError
+from psidag.memory import machine_memory
 from psidag.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
 
 #: From so many columns on, correlations of rows are held in single precision: 400 MB at 10,000 columns.
 SINGLE_FROM = 4000
+#: What the correlations may take of the machine's memory.
+_SHARE = 0.25
 _TILE = 512
 
 
@@ -24,8 +30,9 @@ class Correlations:
 
     Attributes
     ----------
-    matrix : array of shape (d, d)
-        Correlations, in double or single precision; constant columns have none and 1 on the diagonal.
+    matrix : array of shape (d, d), optional
+        Correlations, in double or single precision; constant columns have none and 1 on the diagonal. None where
+        they are not held but computed from ``rows`` when they are asked for.
     rows : array of shape (d, n), optional
         The standardised table by columns, in single precision. It is kept where the matrix is in single precision,
         so that what the search accepts can be solved again in double.
@@ -34,7 +41,7 @@ class Correlations:
     count: float
     mean: Floats
     sd: Floats
-    matrix: NDArray[np.floating]
+    matrix: NDArray[np.floating] | None
     rows: NDArray[np.float32] | None = None
 
     @property
@@ -47,24 +54,67 @@ class Correlations:
         """Variances of the columns."""
         return self.sd**2
 
+    @cached_property
+    def entries(self) -> Entries:
+        """The correlations as the kernels take them."""
+        if self.matrix is None:
+            return Entries(columns=self.rows)
+        if self.matrix.dtype == np.float32:
+            return Entries(single=self.matrix)
+        return Entries(double=self.matrix.astype(np.float64, copy=False))
+
+    @property
+    def columns(self) -> NDArray[np.float32]:
+        """The standardised table by columns, where it is kept."""
+        if self.rows is None:
+            raise InputError("correlations that come from moments have no rows behind them")
+        return self.rows
+
+    def among(self, columns: NDArray[np.integer]) -> NDArray[np.floating]:
+        """The correlations among a few columns, as the search sees them."""
+        if self.matrix is not None:
+            few: NDArray[np.floating] = self.matrix[np.ix_(columns, columns)]
+        else:
+            few = self.columns[columns] @ self.columns[columns].T
+            np.fill_diagonal(few, 1.0)
+        return few
+
     def block(self, columns: NDArray[np.integer]) -> Floats:
         """The correlations among a few columns in double precision."""
         if self.rows is None:
-            return np.asarray(self.matrix[np.ix_(columns, columns)], dtype=np.float64)
+            return np.asarray(self.among(columns), dtype=np.float64)
         few = self.rows[columns].astype(np.float64)
         block: Floats = few @ few.T
         np.fill_diagonal(block, 1.0)
         return block
 
 
-def correlations(source: Source, workers: Workers, single_from: int = SINGLE_FROM) -> Correlations:
+def correlations(
+    source: Source, workers: Workers, single_from: int = SINGLE_FROM, max_memory: float | None = None
+) -> Correlations:
     """The correlations of a source: of a wide table from its rows in single precision, else from its moments.
 
-    A table of more than twice as many rows as columns takes more room standardised than its moments do.
+    Those of a wide table are held whole if they take no more than ``max_memory`` bytes, by default a quarter of the
+    machine's memory. A table of more than twice as many rows as columns takes more room standardised than its
+    moments do.
     """
-    if isinstance(source, Table) and source.d >= single_from and len(source) <= 2 * source.d:
-        return _single(source, workers)
+    whole = fits_whole(source, max_memory)
+    if isinstance(source, Table) and (not whole or (source.d >= single_from and len(source) <= 2 * source.d)):
+        data = _standardised(source, workers)
+        return _multiplied(data, workers) if whole else data
     return _from_moments(source.moments(workers))
+
+
+def fits_whole(source: Source, max_memory: float | None = None) -> bool:
+    """Whether the correlations of a source are to be held; those of moments are, and of tables with many rows."""
+    if not isinstance(source, Table) or len(source) > 2 * source.d:
+        return True
+    return matrix_fits(source.d, max_memory)
+
+
+def matrix_fits(d: int, max_memory: float | None = None) -> bool:
+    """Whether d x d correlations in single precision fit, by default into a quarter of the machine's memory."""
+    return 4.0 * d * d <= (_SHARE * machine_memory() if max_memory is None else max_memory)
 
 
 def _from_moments(moments: Moments) -> Correlations:
@@ -77,8 +127,8 @@ def _from_moments(moments: Moments) -> Correlations:
     return Correlations(moments.count, moments.mean, sd, C)
 
 
-def _single(table: Table, workers: Workers) -> Correlations:
-    """Standardised columns and their products in single precision; means and deviations in double."""
+def _standardised(table: Table, workers: Workers) -> Correlations:
+    """Standardised columns in single precision; means and deviations in double."""
     X, weight = table.X, table.sample_weight
     n, d = X.shape
     root = np.ones(n) if weight is None else np.sqrt(weight)
@@ -101,6 +151,12 @@ def _single(table: Table, workers: Workers) -> Correlations:
         rows[part] = block / (np.sqrt(count) * np.where(spread > 0, spread, np.inf))[:, None]
 
     workers.map(standardise, tiles(d, 64))
+    return Correlations(count, mean, sd, None, rows)
+
+
+def _multiplied(data: Correlations, workers: Workers) -> Correlations:
+    """The same with all products of its columns."""
+    d, rows = data.d, data.columns
     C = np.empty((d, d), dtype=np.float32)
     cuts = tiles(d, _TILE)
 
@@ -112,4 +168,4 @@ def _single(table: Table, workers: Workers) -> Correlations:
 
     workers.map(multiply, [(a, b) for i, a in enumerate(cuts) for b in cuts[i:]])
     np.fill_diagonal(C, 1.0)
-    return Correlations(count, mean, sd, C, rows)
+    return Correlations(data.count, data.mean, data.sd, C, rows)

@@ -4,8 +4,9 @@
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memset
 
+from psidag.data._entries cimport Matrix
 from psidag.engines._state cimport State, become, make_way, may_point, must_precede, push
-from psidag.stages._regression cimport Regression, find, real
+from psidag.stages._regression cimport Regression, find
 
 
 cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
@@ -43,7 +44,7 @@ cdef inline bint is_covered(State* s, int32_t i, int32_t j) noexcept nogil:
     return True
 
 
-cdef inline int reverse(const real* S, State* s, int32_t i, int32_t j) noexcept nogil:
+cdef inline int reverse(const Matrix* S, State* s, int32_t i, int32_t j) noexcept nogil:
     """Turn the covered edge i -> j round unless prior knowledge is against it; -1 when memory is out."""
     cdef Regression* fit = s.fits + i
     cdef Py_ssize_t a

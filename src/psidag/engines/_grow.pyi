@@ -1,10 +1,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data._entries import Entries
+
 _Ints = NDArray[np.int32]
 
 def grow(
-    S: NDArray[np.floating],
+    S: Entries,
     variance: NDArray[np.float64],
     n: float,
     penalty: float,
@@ -14,5 +16,7 @@ def grow(
     required: _Ints,
     forbidden_start: _Ints,
     forbidden: _Ints,
+    near_start: NDArray[np.int64],
+    near: _Ints,
     order: _Ints,
 ) -> None: ...

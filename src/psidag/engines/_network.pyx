@@ -7,8 +7,10 @@ look at. It is compiled because a sweep is thousands of small, dependent O(k) an
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
+from psidag.data._entries cimport Entries, Matrix
+from psidag.engines._additions cimport additions_everywhere, additions_listed
 from psidag.engines._chance cimport draw, is_covered, random_order, reverse
 from psidag.engines._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
 from psidag.engines._state cimport (
@@ -16,8 +18,7 @@ from psidag.engines._state cimport (
 )
 from psidag.engines._walks cimport sweep
 from psidag.stages._regression cimport (
-    WIDE, Regression, add, clear, combine, conditional_variances, copy, cost, find, least_gain, make_score, real,
-    release, reserve, rounding,
+    WIDE, Regression, add, clear, copy, find, make_score, release, reserve,
 )
 from psidag.stages._settle cimport settle
 
@@ -57,7 +58,7 @@ cdef class Network:
         if (s.sigma2 == NULL or s.fits == NULL or s.children == NULL or s.order == NULL or s.place == NULL
                 or s.tier == NULL or s.required_start == NULL or s.required == NULL or s.forbidden_start == NULL
                 or s.forbidden == NULL or s.queue == NULL or s.queued == NULL or s.mark == NULL
-                or s.stale == NULL                 or s.scratch == NULL):
+                or s.stale == NULL or s.scratch == NULL):
             raise MemoryError(f"no memory for a network of {d} nodes")
         for j in range(d):
             s.order[j] = order[j]
@@ -131,6 +132,12 @@ cdef class Network:
         """Look for additions to all nodes next time, or to none but those whose parents change from now on."""
         memset(self.s.stale, 1 if value else 0, self.s.d)
 
+    def mark_stale(self, const int64_t[::1] nodes):
+        """Look for additions to these nodes next time, too."""
+        cdef Py_ssize_t a
+        for a in range(nodes.shape[0]):
+            self.s.stale[nodes[a]] = 1
+
     def queue_all(self):
         """Queue every node, in the order."""
         cdef Py_ssize_t t
@@ -187,128 +194,74 @@ cdef class Network:
             raise MemoryError("no memory for a regression")
 
 
-cdef int descendants(State* s, int32_t j, uint8_t* below, Bag* found) noexcept nogil:
-    """Mark j and its descendants in `below` and list them in `found`."""
-    cdef Py_ssize_t at = 0, a
-    cdef int32_t z
-    found.size = 0
-    below[j] = 1
-    if push(found, j) < 0:
-        return -1
-    while at < found.size:
-        z = found.items[at]
-        at += 1
-        for a in range(s.children[z].size):
-            if not below[s.children[z].items[a]]:
-                below[s.children[z].items[a]] = 1
-                if push(found, s.children[z].items[a]) < 0:
-                    return -1
-    return 0
-
-
-def additions(const real[:, ::1] S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start,
+def additions(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start,
               int32_t[::1] found, int32_t[::1] counts, double[::1] gains):
     """For stale nodes of first … last - 1 find new parents that pay and are no descendants, wherever they stand.
 
     The best ``start[j + 1] - start[j]`` of them for node j, by what each alone would gain, are written from
-    ``found[start[j]]`` on with their gains; counts[j] is their number. The network is only read.
+    ``found[start[j]]`` on with their gains; counts[j] is their number. The network is only read. The matrix must be
+    held whole.
     """
-    cdef State* s = &net.s
-    cdef Py_ssize_t d = s.d, a, room
-    cdef const real* base = &S[0, 0]
-    cdef const real* row
-    cdef Regression* fit
-    cdef Bag family
-    cdef int32_t i, j, batch[WIDE]
-    cdef double least, gain, tiny = rounding(base)
-    cdef double deltas[WIDE]
-    # Where S is in single precision so is this sum.
-    cdef real* r = <real*> calloc(d, sizeof(real))
-    cdef real* bound = <real*> calloc(d, sizeof(real))
-    cdef double* u = <double*> calloc(WIDE * d, sizeof(double))
-    cdef real bar
-    cdef double c
-    cdef Py_ssize_t next, waiting, q
-    cdef uint8_t* below = <uint8_t*> calloc(d, 1)
-    cdef int code = 0
-    memset(&family, 0, sizeof(Bag))
-    if r == NULL or bound == NULL or u == NULL or below == NULL:
-        code = -1
+    cdef Matrix* base = &S.matrix
+    cdef int code
     with nogil:
-        for i in range(d if code == 0 else 0):
-            bound[i] = <real> s.floor[i]
-        for j in range(first, last):
-            if code < 0:
-                break
-            fit = s.fits + j
-            counts[j] = 0
-            if not s.stale[j] or fit.k >= s.max_parents or fit.v <= tiny * fit.variance:
-                continue
-            code = descendants(s, j, below, &family)
-            row = base + j * d
-            memcpy(r, row, d * sizeof(real))
-            for a in range(fit.k):
-                u[a] = -fit.b[a]
-            combine(base, d, fit, u, fit.k, r)
-            for a in range(fit.k):
-                below[fit.parents[a]] = 1
-            room = start[j + 1] - start[j]
-            least = least_gain(&s.score, s.sigma2[j], fit.v)
-            next = 0
-            while next < d:
-                waiting = 0
-                bar = <real> least
-                while next < d and waiting < WIDE:
-                    if r[next] * r[next] > bar * bound[next] and not below[next]:
-                        batch[waiting] = <int32_t> next
-                        deltas[waiting] = s.fits[next].variance
-                        waiting += 1
-                    next += 1
-                if waiting:
-                    conditional_variances(base, d, batch, waiting, fit, deltas, u)
-                for q in range(waiting):
-                    i = batch[q]
-                    c = r[i]
-                    if not (deltas[q] > tiny * s.fits[i].variance and c * c > least * deltas[q]):
-                        continue
-                    if not may_point(s, i, j) or (s.tier[j] >= 0 and s.tier[i] > s.tier[j]):
-                        continue
-                    # Into its place among the best so far; the last of a full list falls out.
-                    gain = c * c / deltas[q]
-                    a = start[j] + counts[j]
-                    if counts[j] < room:
-                        counts[j] += 1
-                    else:
-                        a -= 1
-                    while a > start[j] and gains[a - 1] < gain:
-                        gains[a] = gains[a - 1]
-                        found[a] = found[a - 1]
-                        a -= 1
-                    gains[a] = gain
-                    found[a] = i
-                    if counts[j] == room:
-                        least = gains[start[j] + room - 1]
-            for a in range(counts[j]):
-                gain = gains[start[j] + a]
-                gains[start[j] + a] = node_cost(s, j, fit) - cost(&s.score, s.sigma2[j], fit.v - gain, fit.k + 1)
-            for a in range(fit.k):
-                below[fit.parents[a]] = 0
-            for a in range(family.size):
-                below[family.items[a]] = 0
-    free(r)
-    free(bound)
-    free(u)
-    free(below)
-    free(family.items)
+        if base.single != NULL:
+            code = additions_everywhere(base, base.single, &net.s, first, last, start, found, counts, gains)
+        else:
+            code = additions_everywhere(base, base.precise, &net.s, first, last, start, found, counts, gains)
     if code < 0:
         raise MemoryError("no memory for the search of additions")
 
 
-def apply_additions(const real[:, ::1] S, Network net, const int32_t[::1] nodes, const int64_t[::1] start,
+def additions_among(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] near_start,
+                    const int32_t[::1] near, const int64_t[::1] start, int32_t[::1] found, int32_t[::1] counts,
+                    double[::1] gains):
+    """As ``additions``, where only ``near[near_start[i]:near_start[i + 1]]`` for j and its parents i are candidates."""
+    cdef Matrix base = S.matrix
+    cdef int code
+    # Several threads may be here: none of them writes to the cache.
+    base.cache = NULL
+    with nogil:
+        code = additions_listed(&base, &net.s, first, last, near_start, near, start, found, counts, gains)
+    if code < 0:
+        raise MemoryError("no memory for the search of additions")
+
+
+def select_among(Entries S, Network net, const int64_t[::1] near_start, const int32_t[::1] near):
+    """Select parents of every node from ``near[near_start[j]:near_start[j + 1]]``, those before it in the order, in place.
+
+    Forward-backward, from the parents it has.
+    """
+    cdef State* s = &net.s
+    cdef Py_ssize_t t, a
+    cdef int32_t j
+    cdef int code = 0
+    s.touched.size = 0
+    with nogil:
+        for t in range(s.d):
+            j = s.order[t]
+            s.candidates.size = 0
+            for a in range(near_start[j], near_start[j + 1]):
+                if s.place[near[a]] < t and push(&s.candidates, near[a]) < 0:
+                    code = -1
+            if code < 0 or copy(&s.me, s.fits + j) < 0:
+                code = -1
+                break
+            if (reselect(&S.matrix, s, j, &s.me, s.candidates.items, s.candidates.size) < 0
+                    or become(&S.matrix, s, j, s.me.parents, s.me.k) < 0):
+                code = -1
+                break
+        if code == 0:
+            requeue(s)
+    if code < 0:
+        raise MemoryError("no memory for a regression")
+
+
+def apply_additions(Entries S, Network net, const int32_t[::1] nodes, const int64_t[::1] start,
                     const int32_t[::1] found, const int32_t[::1] counts):
     """Give the nodes the parents found for them where no cycle comes of it, in place; returns how many gained."""
     cdef State* s = &net.s
-    cdef const real* base = &S[0, 0]
+    cdef Matrix* base = &S.matrix
     cdef Py_ssize_t a, h, gained = 0
     cdef int32_t i, j
     cdef int code = 0
@@ -325,9 +278,9 @@ def apply_additions(const real[:, ::1] S, Network net, const int32_t[::1] nodes,
                 code = make_way(s, i, j)
                 if code < 0:
                     break
-                if code > 0 and pays(base + i * s.d, s, i, j, me):
-                    add(base + i * s.d, i, j, me, s.scratch)
-                    settle(base, s.d, j, me, s.scratch)
+                if code > 0 and pays(base, s, i, j, me):
+                    add(base, i, j, me, s.scratch)
+                    settle(base, j, me, s.scratch)
             if code < 0 or reselect(base, s, j, me, NULL, 0) < 0:
                 code = -1
                 break
@@ -343,13 +296,13 @@ def apply_additions(const real[:, ::1] S, Network net, const int32_t[::1] nodes,
     return gained
 
 
-def resample(const real[:, ::1] S, Network net, uint64_t seed):
+def resample(Entries S, Network net, uint64_t seed):
     """Go to a random DAG of the same equivalence class, in a random order of it, and queue all nodes.
 
     Covered edges are visited in random sequence and turned round with probability one half.
     """
     cdef State* s = &net.s
-    cdef const real* base = &S[0, 0]
+    cdef Matrix* base = &S.matrix
     cdef Bag edges
     cdef Py_ssize_t a, h
     cdef int32_t i, j, item
@@ -382,14 +335,14 @@ def resample(const real[:, ::1] S, Network net, uint64_t seed):
         raise MemoryError("no memory for a regression")
 
 
-def write(const real[:, ::1] S, Network net, const int32_t[::1] nodes, const int32_t[::1] start,
+def write(Entries S, Network net, const int32_t[::1] nodes, const int32_t[::1] start,
           const int32_t[::1] parents, bint lock=False):
     """Give the nodes the parents ``parents[start[a]:start[a + 1]]`` one after the other, in place, and queue who is near.
 
     The order makes way where it must; a parent that would close a cycle is left out.
     """
     cdef State* s = &net.s
-    cdef const real* base = &S[0, 0]
+    cdef Matrix* base = &S.matrix
     cdef Py_ssize_t a, h
     cdef int32_t i, j
     cdef int code = 0
@@ -423,10 +376,10 @@ def write(const real[:, ::1] S, Network net, const int32_t[::1] nodes, const int
         raise MemoryError("no memory for a regression")
 
 
-def drain(const real[:, ::1] S, Network net, Py_ssize_t sweeps):
+def drain(Entries S, Network net, Py_ssize_t sweeps):
     """Sweep up to so many queued nodes, in place; returns how many of the sweeps gained."""
     cdef State* s = &net.s
-    cdef const real* base = &S[0, 0]
+    cdef Matrix* base = &S.matrix
     cdef Py_ssize_t gains = 0, a
     cdef int code = 0
     cdef int32_t v

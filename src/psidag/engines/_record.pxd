@@ -30,6 +30,7 @@ cdef inline void dump_nodes(
         nodes[j, 1] = <int32_t> s.fits[j].locked
         nodes[j, 2] = <int32_t> s.children[j].size
         nodes[j, 3] = s.stale[j]
+        nodes[j, 4] = s.fits[j].delicate
         levels[j, 0] = s.fits[j].v
         levels[j, 1] = s.fits[j].variance
         levels[j, 2] = s.sigma2[j]
@@ -73,6 +74,7 @@ cdef inline void restore_nodes(
     cdef Py_ssize_t j
     for j in range(s.d):
         s.stale[j] = nodes[j, 3] != 0
+        s.fits[j].delicate = nodes[j, 4] != 0
         s.fits[j].v = levels[j, 0]
         s.fits[j].variance = levels[j, 1]
         s.sigma2[j] = levels[j, 2]

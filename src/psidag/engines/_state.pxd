@@ -5,9 +5,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
+from psidag.data._entries cimport Matrix, entry, rounding
 from psidag.stages._regression cimport (
     WIDE, Regression, Score, add, conditional_variance, conditional_variances, cost, drop, find, least_gain,
-    least_loss, real, reserve, residual_covariance, rounding, weakest,
+    least_loss, reserve, residual_covariance, weakest,
 )
 from psidag.stages._settle cimport settle
 
@@ -148,13 +149,13 @@ cdef inline double node_cost(State* s, int32_t j, Regression* fit) noexcept nogi
     return cost(&s.score, s.sigma2[j], fit.v, fit.k)
 
 
-cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, const int32_t* candidates,
+cdef inline int reselect(const Matrix* S, State* s, int32_t j, Regression* fit, const int32_t* candidates,
                          Py_ssize_t count) noexcept nogil:
     """Forward-backward selection for j, from the parents it has, over a short list of candidates.
 
     1 when it ends by itself, 0 when it would take more additions than a move is worth, -1 without memory.
     """
-    cdef Py_ssize_t a, w, d = s.d, additions = 0, waiting
+    cdef Py_ssize_t a, w, additions = 0, waiting
     cdef int32_t i, best, batch[WIDE]
     cdef double loss, least, c, tiny = rounding(S)
     cdef double deltas[WIDE]
@@ -165,7 +166,7 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
             if loss > least_loss(&s.score, s.sigma2[j], fit.v):
                 break
             drop(fit, w, s.scratch)
-            settle(S, d, j, fit, s.scratch)
+            settle(S, j, fit, s.scratch)
         if fit.k >= s.max_parents or fit.v <= tiny * fit.variance:
             return 1
         best = -1
@@ -178,14 +179,14 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
                 a += 1
                 if i == j:
                     continue
-                c = residual_covariance(S + i * d, j, fit)
+                c = residual_covariance(S, i, j, fit)
                 if c * c > least * s.floor[i] and find(fit, i) < 0:
                     batch[waiting] = i
                     squares[waiting] = c * c
                     deltas[waiting] = s.fits[i].variance
                     waiting += 1
             if waiting:
-                conditional_variances(S, d, batch, waiting, fit, deltas, s.scratch)
+                conditional_variances(S, batch, waiting, fit, deltas, s.scratch)
             for w in range(waiting):
                 i = batch[w]
                 if deltas[w] > tiny * s.fits[i].variance and squares[w] > least * deltas[w] and may_point(s, i, j):
@@ -198,24 +199,24 @@ cdef inline int reselect(const real* S, State* s, int32_t j, Regression* fit, co
         additions += 1
         if reserve(fit, fit.k + 1) < 0:
             return -1
-        if not add(S + best * d, best, j, fit, s.scratch):
+        if not add(S, best, j, fit, s.scratch):
             return 1
-        settle(S, d, j, fit, s.scratch)
+        settle(S, j, fit, s.scratch)
 
 
-cdef inline bint pays(const real* row, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
-    """Whether i is worth its penalty as one more parent of j; `row` is row i of S."""
+cdef inline bint pays(const Matrix* S, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
+    """Whether i is worth its penalty as one more parent of j."""
     cdef double c, delta, least = least_gain(&s.score, s.sigma2[j], fit.v)
     if fit.k >= s.max_parents:
         return False
-    c = residual_covariance(row, j, fit)
+    c = residual_covariance(S, i, j, fit)
     if c * c <= least * s.floor[i]:
         return False
-    delta = conditional_variance(row, i, fit, s.scratch)
-    return delta > rounding(row) * row[i] and c * c > least * delta
+    delta = conditional_variance(S, i, fit, s.scratch)
+    return delta > rounding(S) * s.fits[i].variance and c * c > least * delta
 
 
-cdef inline int become(const real* S, State* s, int32_t j, const int32_t* parents, Py_ssize_t k) noexcept nogil:
+cdef inline int become(const Matrix* S, State* s, int32_t j, const int32_t* parents, Py_ssize_t k) noexcept nogil:
     """Give j these parents, in place; those that it has and keeps stay. Collinear ones stay out."""
     cdef Regression* fit = s.fits + j
     cdef Py_ssize_t a = fit.locked, h
@@ -231,14 +232,14 @@ cdef inline int become(const real* S, State* s, int32_t j, const int32_t* parent
                 return -1
             take_out(s.children + i, j)
             drop(fit, a, s.scratch)
-            settle(S, s.d, j, fit, s.scratch)
+            settle(S, j, fit, s.scratch)
     for h in range(k):
         i = parents[h]
         if find(fit, i) < 0:
             if reserve(fit, fit.k + 1) < 0 or push(&s.touched, i) < 0:
                 return -1
-            if add(S + i * s.d, i, j, fit, s.scratch):
-                settle(S, s.d, j, fit, s.scratch)
+            if add(S, i, j, fit, s.scratch):
+                settle(S, j, fit, s.scratch)
                 if push(s.children + i, j) < 0:
                     return -1
     s.stale[j] = 1

@@ -7,8 +7,9 @@ from libc.string cimport memset
 from psidag.engines._state cimport (
     Bag, State, become, farthest, may_point, node_cost, pays, push, requeue, reselect,
 )
+from psidag.data._entries cimport Matrix, entry, rounding
 from psidag.stages._regression cimport (
-    Regression, add, conditional_variance, copy, cost, drop, find, least_gain, least_loss, real, reserve, rounding,
+    Regression, add, conditional_variance, copy, cost, drop, find, least_gain, least_loss, reserve,
 )
 from psidag.stages._settle cimport settle
 
@@ -52,18 +53,17 @@ cdef inline void shift(State* s, Py_ssize_t source, Py_ssize_t target) noexcept 
     s.place[v] = <int32_t> target
 
 
-cdef inline bint stays_without(const real* S, State* s, int32_t z, int32_t v, Regression* me, double* after) noexcept nogil:
+cdef inline bint stays_without(const Matrix* S, State* s, int32_t z, int32_t v, Regression* me, double* after) noexcept nogil:
     """Whether z, when it loses its parent v, loses no other and takes none of v's parents; then its variance is in after.
 
     O(k) and O(k^2) without a copy of the regression.
     """
     cdef Regression* fit = s.fits + z
-    cdef Py_ssize_t a, h, w = find(fit, v), k = fit.k, d = s.d
+    cdef Py_ssize_t a, h, w = find(fit, v), k = fit.k
     cdef int32_t i
     cdef const double* mw = fit.M + w * fit.room
     cdef double m = mw[w], bw = fit.b[w], b, ma, c, delta, share, level, tiny = rounding(S)
-    cdef double* remaining = s.scratch + d
-    cdef const real* row
+    cdef double* remaining = s.scratch + s.d
     after[0] = fit.v + bw * bw / m
     level = least_loss(&s.score, s.sigma2[z], after[0])
     for a in range(k):
@@ -76,31 +76,29 @@ cdef inline bint stays_without(const real* S, State* s, int32_t z, int32_t v, Re
     level = least_gain(&s.score, s.sigma2[z], after[0])
     for h in range(me.k):
         i = me.parents[h]
-        row = S + i * d
-        c = row[z]
+        c = entry(S, i, z)
         for a in range(k):
-            c -= remaining[a] * row[fit.parents[a]]
+            c -= remaining[a] * entry(S, i, fit.parents[a])
         if c * c <= level * s.floor[i] or i == z or find(fit, i) >= 0:
             continue
-        delta = conditional_variance(row, i, fit, s.scratch)
+        delta = conditional_variance(S, i, fit, s.scratch)
         share = 0
         for a in range(k):
-            share += mw[a] * row[fit.parents[a]]
+            share += mw[a] * entry(S, i, fit.parents[a])
         delta += share * share / m
-        if delta > tiny * row[i] and c * c > level * delta and may_point(s, i, z):
+        if delta > tiny * s.fits[i].variance and c * c > level * delta and may_point(s, i, z):
             return False
     return True
 
 
-cdef inline int leftwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
+cdef inline int leftwards(const Matrix* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
     """Walk v to the left past its ancestors; note in s.trial the parents that others get up to the best place."""
-    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, lowest = p, end = 0, last = farthest(s, v, -1)
+    cdef Py_ssize_t p = s.place[v], t, a, lowest = p, end = 0, last = farthest(s, v, -1)
     cdef int code = 1
     cdef int32_t z
     cdef double change = 0, now, before
     cdef Regression* me = &s.me
     cdef Regression* fit
-    cdef const real* row = S + v * d
     if copy(me, s.fits + v) < 0:
         return -1
     before = node_cost(s, v, me)
@@ -132,18 +130,18 @@ cdef inline int leftwards(const real* S, State* s, int32_t v, double* best, Py_s
             if change + least_change(s, z, fit, v, me) > s.patience:
                 break
             drop(me, a, s.scratch)
-            settle(S, d, v, me, s.scratch)
+            settle(S, v, me, s.scratch)
             code = reselect(S, s, v, me, fit.parents, fit.k)
             if code <= 0:
                 break
             now = node_cost(s, v, me)
             change += now - before
             before = now
-        if may_point(s, v, z) and pays(row, s, v, z, fit):
+        if may_point(s, v, z) and pays(S, s, v, z, fit):
             if copy(&s.other, fit) < 0:
                 return -1
-            add(row, v, z, &s.other, s.scratch)
-            settle(S, d, z, &s.other, s.scratch)
+            add(S, v, z, &s.other, s.scratch)
+            settle(S, z, &s.other, s.scratch)
             code = reselect(S, s, z, &s.other, s.candidates.items, s.candidates.size)
             if code <= 0:
                 break
@@ -167,15 +165,14 @@ cdef inline int leftwards(const real* S, State* s, int32_t v, double* best, Py_s
     return -1 if code < 0 else 0
 
 
-cdef inline int rightwards(const real* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
+cdef inline int rightwards(const Matrix* S, State* s, int32_t v, double* best, Py_ssize_t* target) noexcept nogil:
     """Walk v to the right past its descendants; as before."""
-    cdef Py_ssize_t p = s.place[v], t, a, d = s.d, highest = p, end = 0, last = farthest(s, v, 1)
+    cdef Py_ssize_t p = s.place[v], t, a, highest = p, end = 0, last = farthest(s, v, 1)
     cdef int code = 1
     cdef int32_t z
     cdef double change = 0, now, before, after
     cdef Regression* me = &s.me
     cdef Regression* fit
-    cdef const real* row
     if copy(me, s.fits + v) < 0:
         return -1
     before = node_cost(s, v, me)
@@ -213,19 +210,18 @@ cdef inline int rightwards(const real* S, State* s, int32_t v, double* best, Py_
                 if copy(&s.other, fit) < 0:
                     return -1
                 drop(&s.other, find(&s.other, v), s.scratch)
-                settle(S, d, z, &s.other, s.scratch)
+                settle(S, z, &s.other, s.scratch)
                 code = reselect(S, s, z, &s.other, me.parents, me.k)
                 if code <= 0:
                     break
                 change += node_cost(s, z, &s.other) - node_cost(s, z, fit)
                 if note(&s.trial, z, &s.other) < 0:
                     return -1
-        row = S + z * d
-        if may_point(s, z, v) and pays(row, s, z, v, me):
+        if may_point(s, z, v) and pays(S, s, z, v, me):
             if reserve(me, me.k + 1) < 0:
                 return -1
-            add(row, z, v, me, s.scratch)
-            settle(S, d, v, me, s.scratch)
+            add(S, z, v, me, s.scratch)
+            settle(S, v, me, s.scratch)
             s.candidates.size = 0
             for a in range(fit.k):
                 if fit.parents[a] != v and push(&s.candidates, fit.parents[a]) < 0:
@@ -253,7 +249,7 @@ cdef inline int rightwards(const real* S, State* s, int32_t v, double* best, Py_
     return -1 if code < 0 else 0
 
 
-cdef inline int commit(const real* S, State* s, int32_t v, Py_ssize_t target) noexcept nogil:
+cdef inline int commit(const Matrix* S, State* s, int32_t v, Py_ssize_t target) noexcept nogil:
     """Carry out the move noted in s.trial and s.chosen, and queue everyone whose neighbourhood it changed."""
     cdef Py_ssize_t at = 0, k, a
     cdef int32_t z
@@ -269,7 +265,7 @@ cdef inline int commit(const real* S, State* s, int32_t v, Py_ssize_t target) no
     return 0
 
 
-cdef inline int sweep(const real* S, State* s, int32_t v) noexcept nogil:
+cdef inline int sweep(const Matrix* S, State* s, int32_t v) noexcept nogil:
     """Put v where the score is lowest; 1 if that was a gain, 0 if not, -1 when memory is out."""
     cdef double best = -s.tolerance
     cdef Py_ssize_t target = s.place[v], right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
 from psidag.engines._grow import grow
-from psidag.engines._network import Network, additions, apply_additions, write
+from psidag.engines._network import Network, additions, additions_among, apply_additions, select_among, write
+from psidag.engines.candidates import EVERYONE, Candidates
 from psidag.framework import Noise
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, positions
@@ -56,16 +58,31 @@ class Fits(NamedTuple):
     weights: sp.csr_array
     residual_variance: Floats
 
+    def forward(self, order: Order) -> sp.csr_array:
+        """The weights of edges that point forward in an order."""
+        place, edges = positions(order), self.weights.tocoo()
+        keep = place[edges.row] < place[edges.col]
+        return sp.csr_array((edges.data[keep], (edges.row[keep], edges.col[keep])), shape=edges.shape)
+
     @property
     def parents(self) -> NDArray[np.intp]:
         """How many parents each node has."""
         return np.bincount(self.weights.indices, minlength=len(self.order))
 
 
-def grown_order(data: Correlations, constraints: BoundConstraints, penalty: float, max_parents: int) -> Order:
+def grown_order(
+    data: Correlations,
+    constraints: BoundConstraints,
+    penalty: float,
+    max_parents: int,
+    near: Candidates = EVERYONE,
+) -> Order:
     """Always next the node of lowest variance given those before it: right where noise variances are equal."""
     order = np.empty(data.d, np.int32)
-    grow(data.matrix, data.variance, data.count, penalty, max_parents, *_knowledge(constraints), order)
+    grow(
+        data.entries, data.variance, data.count, penalty, max_parents, *_knowledge(constraints), near.start, near.items,
+        order,
+    )  # fmt: skip
     return order.astype(np.intp)
 
 
@@ -78,8 +95,41 @@ def required_network(data: Correlations, order: Order, constraints: BoundConstra
     """The network of the required edges alone."""
     net = empty_network(data, order, constraints)
     everyone = np.arange(data.d, dtype=np.int32)
-    write(data.matrix, net, everyone, *parent_lists(constraints.required_matrix), lock=True)
+    write(data.entries, net, everyone, *parent_lists(constraints.required_matrix), lock=True)
     return net
+
+
+def select_parents(
+    data: Correlations,
+    net: Network,
+    score: Score,
+    constraints: BoundConstraints,
+    workers: Workers,
+    near: Candidates = EVERYONE,
+    start: Fits | None = None,
+) -> None:
+    """Give all nodes parents that stand before them in the order, by evidence.
+
+    From none, each node judged by its own variance; or from a start with its noise variances. A score is to be set
+    afterwards.
+    """
+    order = read(net, data.d).order
+    noise = None if start is None else noise_variance(data, score, start.residual_variance)
+    if data.matrix is None:
+        # Nothing is known yet of the least variance of a node, and no walk is to be cut short.
+        judged_by = np.zeros(data.d) if noise is None else noise
+        net.configure(
+            score.n, score.penalty, judged_by, np.zeros(data.d), score.max_parents, 0.0, score.max_parents, 0.0
+        )  # fmt: skip
+        if start is not None:
+            give(data, net, start.forward(order), np.arange(data.d))
+        select_among(data.entries, net, near.start, near.items)
+        return
+    chosen = select_within(
+        data.matrix, data.count, order, workers, penalty=score.penalty, sigma2=noise, constraints=constraints,
+        max_parents=score.max_parents, start=None if start is None else start.weights,
+    )  # fmt: skip
+    give(data, net, chosen.weights, np.arange(data.d))
 
 
 def set_score(data: Correlations, net: Network, score: Score, patience: float, max_additions: int) -> Fits:
@@ -91,20 +141,33 @@ def set_score(data: Correlations, net: Network, score: Score, patience: float, m
     its children c, the inverse of the diagonal of the precision matrix that the model implies.
     """
     found = read(net, data.d)
-    v, W = found.residual_variance, found.weights
-    precision = 1 / v + np.bincount(W.nonzero()[0], W.data**2 / v[W.indices], minlength=data.d)
     net.configure(
-        score.n, score.penalty, noise_variance(data, score, v), _SLACK / precision, score.max_parents,
-        patience * score.penalty, max_additions, 1e-9 if score.noise == "equal" else -1e-9,
+        score.n, score.penalty, noise_variance(data, score, found.residual_variance), least_variance(found),
+        score.max_parents, patience * score.penalty, max_additions, 1e-9 if score.noise == "equal" else -1e-9,
     )  # fmt: skip
     return found
 
 
-def add_edges(data: Correlations, net: Network, workers: Workers) -> int:
+def least_variance(fits: Fits) -> Floats:
+    """About the least variance that each node can have given any others."""
+    v, W = fits.residual_variance, fits.weights
+    precision = 1 / v + np.bincount(W.nonzero()[0], W.data**2 / v[W.indices], minlength=len(v))
+    return np.asarray(_SLACK / precision)
+
+
+def least_gain(data: Correlations, score: Score, fits: Fits) -> Floats:
+    """The fall of the variance of each node below which one more parent is not worth its penalty."""
+    if score.noise == "equal":
+        return np.asarray(score.penalty / score.n * noise_variance(data, score, fits.residual_variance))
+    return np.asarray(-math.expm1(-score.penalty / score.n) * fits.residual_variance)
+
+
+def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidates = EVERYONE) -> int:
     """Give stale nodes the parents that pay, wherever in the order they stand; returns how many nodes gained.
 
-    Candidates are all nodes that are no descendants. They are found for all nodes at once and then put in one after
-    the other, the largest gain first, where they close no cycle; the order makes way.
+    Candidates are all nodes that are no descendants, or those of them that are listed. They are found for all nodes
+    at once and then put in one after the other, the largest gain first, where they close no cycle; the order makes
+    way.
     """
     d = data.d
     room = 1 + read(net, d).parents // _SHARE
@@ -112,13 +175,18 @@ def add_edges(data: Correlations, net: Network, workers: Workers) -> int:
     found, counts, gains = np.empty(start[-1], np.int32), np.zeros(d, np.int32), np.zeros(start[-1])
 
     def work(part: slice) -> None:
-        additions(data.matrix, net, part.start, part.stop, start, found, counts, gains)
+        if data.matrix is None:
+            additions_among(
+                data.entries, net, part.start, part.stop, near.start, near.items, start, found, counts, gains
+            )  # fmt: skip
+        else:
+            additions(data.entries, net, part.start, part.stop, start, found, counts, gains)
 
     workers.map(work, tiles(d, _NODES))
     net.set_stale(False)
     nodes = np.flatnonzero(counts)
     best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")].astype(np.int32)
-    gained: int = apply_additions(data.matrix, net, best_first, start, found, counts)
+    gained: int = apply_additions(data.entries, net, best_first, start, found, counts)
     return gained
 
 
@@ -175,7 +243,7 @@ def polish_hubs(
         few = few[np.argsort(positions(order)[few])]
         inside = np.array([int(np.flatnonzero(few == v)[0]) for v in nodes])
         new = select_within(
-            data.matrix[np.ix_(few, few)], score.n, np.arange(len(few)), SERIAL, penalty=score.penalty,
+            data.among(few), score.n, np.arange(len(few)), SERIAL, penalty=score.penalty,
             sigma2=noise[few], constraints=constraints.among(few), max_parents=score.max_parents, nodes=inside,
         )  # fmt: skip
         fresh = Fits(np.arange(len(few)), new.weights, new.residual_variance)
@@ -219,7 +287,7 @@ def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: i
 def give(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:
     """Give these nodes the parents they have in ``weights``."""
     columns = sp.csr_array(weights)[:, nodes]
-    write(data.matrix, net, nodes.astype(np.int32), *parent_lists(columns))
+    write(data.entries, net, nodes.astype(np.int32), *parent_lists(columns))
 
 
 def read(net: Network, d: int) -> Fits:

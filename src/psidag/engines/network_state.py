@@ -18,13 +18,14 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
     """All that the search depends on.
 
     ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
-    whether it is stale; ``levels`` its residual variance, variance, noise variance and floor. ``numbers`` are n,
-    penalty, patience and tolerance; ``counts`` the most parents and additions, sweeps, visits and moves.
+    whether it is stale, whether its regression is delicate; ``levels`` its residual variance, variance, noise variance
+    and floor. ``numbers`` are n, penalty, patience and tolerance; ``counts`` the most parents and additions, sweeps,
+    visits and moves.
     """
     edges, entries, waiting = net.sizes()
     held: dict[str, Any] = {
         "order": np.empty(d, np.int32),
-        "nodes": np.empty((d, 4), np.int32),
+        "nodes": np.empty((d, 5), np.int32),
         "parents": np.empty(edges, np.int32),
         "children": np.empty(edges, np.int32),
         "levels": np.empty((d, 4)),
@@ -41,7 +42,7 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
 def restore_network(data: Correlations, constraints: BoundConstraints, held: dict[str, Any]) -> Network:
     """The network that was dumped; ValueError if it is none on these columns."""
     d = data.d
-    nodes = stored_array(held["nodes"], (d, 4), np.int32)
+    nodes = stored_array(held["nodes"], (d, 5), np.int32)
     order = stored_array(held["order"], (d,), np.int32)
     parents_of, locked, children_of = (nodes[:, k].astype(np.int64) for k in range(3))
     edges = len(held["parents"])

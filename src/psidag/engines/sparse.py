@@ -1,4 +1,4 @@
-"""Sparse search to tens of thousands of nodes: edges by evidence, nodes re-inserted in the order, both scores."""
+"""Sparse search to a hundred thousand nodes: edges by evidence, nodes re-inserted in the order, both scores."""
 
 from __future__ import annotations
 
@@ -10,20 +10,31 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from psidag.data.correlations import SINGLE_FROM, Correlations, correlations
+from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
 from psidag.disk.tree import stored_array, stored_order
 from psidag.engines._network import Network, drain, resample
+from psidag.engines.candidates import (
+    EVERYONE,
+    Candidates,
+    Scan,
+    advance,
+    first_scan,
+    listed,
+    parent_marks,
+    stored_candidates,
+    stored_scan,
+)
 from psidag.engines.moves import (
     Fits,
     Score,
     Tried,
     add_edges,
-    give,
     grown_order,
-    noise_variance,
+    least_gain,
     polish_hubs,
     read,
     required_network,
+    select_parents,
     set_score,
 )
 from psidag.engines.network_state import dump_network, restore_network
@@ -32,7 +43,7 @@ from psidag.framework import Progress, Task
 from psidag.graph.order import Order, by_row, order_change
 from psidag.parallel import tiles
 from psidag.solution import Candidate, Fitted, Status
-from psidag.stages.within_order import most_parents, search_penalty, select_within
+from psidag.stages.within_order import most_parents, search_penalty
 
 #: Multiples of the penalty, from the first level to the last.
 _LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -1, -1))}
@@ -40,6 +51,10 @@ _LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -
 _OTHER_LEVELS = tuple(3.0**k for k in range(6, -1, -1))
 #: Up to so many columns a restart, which disturbs a handful of them, is worth its time.
 _SMALL = 300
+#: A node is listed for another if it would pay with this share of its variance left.
+_SCANNED = 0.8
+#: Bytes for a node's regression, candidates and remembered products.
+_NODE_BYTES = 7000
 #: Sweeps per slice: a fraction of a second even with hubs.
 _SWEEPS = 256
 
@@ -49,7 +64,8 @@ class State(NamedTuple):
 
     ``confirmed`` says that no node is left to which additions have not been looked for at this level; ``best`` is
     the lowest score of the closing rounds and ``quiet`` how many of them have passed without a lower one;
-    ``optimum`` is the best of the graphs at which a search has ended.
+    ``optimum`` is the best of the graphs at which a search has ended. Where correlations are not held, ``near`` are
+    the candidates listed so far, and ``scan`` is the comparison under way that will add to them.
     """
 
     data: Correlations
@@ -66,6 +82,8 @@ class State(NamedTuple):
     optimum_loss: float = math.inf
     restarts: int = 0
     steps: int = 0
+    near: Candidates | None = None
+    scan: Scan | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +127,9 @@ class Sparse:
         Most parents of a node apart from required ones; a quarter of n by default.
     max_rounds : int
         Levels and closing rounds at the most.
+    max_memory : float, optional
+        Bytes that the correlations of a wide table may take; a quarter of the machine's memory by default. Where they
+        take more they are computed from the rows, in blocks, when the search needs them.
 
     Notes
     -----
@@ -128,12 +149,15 @@ class Sparse:
     max_additions: int | None = None
     max_parents: int | None = None
     max_rounds: int = 1000
+    max_memory: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("penalty", "reach"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"{name} must be positive; got {value!r}")
+        if self.max_memory is not None and not self.max_memory >= 0:
+            raise InputError(f"max_memory must be a number of bytes; got {self.max_memory!r}")
         if self.restarts is not None and not self.restarts >= 0:
             raise InputError(f"restarts must not be negative; got {self.restarts!r}")
         for name in ("quiet_rounds", "max_additions", "max_parents", "max_rounds"):
@@ -143,21 +167,32 @@ class Sparse:
 
     def init(self, task: Task) -> State:
         """The correlations, and the levels of the penalty."""
-        data = correlations(task.source, task.workers)
+        data = correlations(task.source, task.workers, max_memory=self.max_memory)
         penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
-        return State(data, penalty, tuple(factor * penalty for factor in _LEVELS[task.noise]))
+        levels = tuple(factor * penalty for factor in _LEVELS[task.noise])
+        if data.matrix is None:
+            # Half the price of an edge: four standard errors of a correlation that is none, at 100,000 columns.
+            return State(data, penalty, levels, scan=first_scan(data.columns, penalty / (2 * data.count), task.workers))
+        return State(data, penalty, levels, near=EVERYONE)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of sweeps; when the queue is empty, additions; when there are none, the end of a round."""
+        if state.scan is not None:
+            return self._scan(task, state, state.scan)
         if state.net is None:
             return self._begin(task, state, np.arange(task.d)), Progress(0, 0)
         if state.net.waiting:
-            drain(state.data.matrix, state.net, _SWEEPS)
+            drain(state.data.entries, state.net, _SWEEPS)
             return self._count(state)
-        self._set_score(task, state, state.net)
-        if add_edges(state.data, state.net, task.workers):
+        fits = self._set_score(task, state, state.net)
+        if add_edges(state.data, state.net, task.workers, state.near or EVERYONE):
             return self._count(state._replace(confirmed=False))
         last = state.level + 1 == len(state.levels)
+        if last and state.data.matrix is None and state.near is not None:
+            unseen = np.flatnonzero(parent_marks(fits.weights) != state.near.seen)
+            if len(unseen):
+                level = _SCANNED * least_gain(state.data, self._score(task, state), fits)[unseen]
+                return self._count(state._replace(scan=Scan(unseen, level)))
         if last and not state.confirmed:
             return self._confirm(task, state, state.net)
         return self._close(task, state, state.net, last)
@@ -236,30 +271,45 @@ class Sparse:
             quiet=int(held["quiet"]),
             restarts=int(held["restarts"]),
             steps=int(held["steps"]),
+            near=stored_candidates(held["near"], d),
+            scan=stored_scan(held["scan"], d),
         )
 
     def memory(self, n: int, d: int) -> float:
-        """Bytes at the most, beside the data: correlations and, where they are in single precision, the rows."""
-        return 4.0 * d * (d + n) if d >= SINGLE_FROM and n <= 2 * d else 24.0 * d**2
+        """Bytes at the most, beside the data: correlations, or the columns that they come from, and the search."""
+        wide = n <= 2 * d
+        if wide and not matrix_fits(d, self.max_memory):
+            return 4.0 * n * d + _NODE_BYTES * d
+        matrix = 4.0 * d * (d + n) if wide and d >= SINGLE_FROM else 24.0 * d**2
+        return matrix + _NODE_BYTES * d / 2
 
     def _begin(self, task: Task, state: State, order: Order) -> State:
         """The graph to start from at the first level; the order is no more than a proposal."""
         data, known, score = state.data, task.constraints, self._score(task, state)
+        near = state.near or EVERYONE
         if task.noise == "equal":
-            order = grown_order(data, known, 2 * state.penalty, score.max_parents)
+            order = grown_order(data, known, 2 * state.penalty, score.max_parents, near)
         else:
             order = known.nearest_order(order)
         net = required_network(data, order, known)
         if task.noise == "equal":
-            chosen = select_within(
-                data.matrix, data.count, order, task.workers, penalty=score.penalty, constraints=known,
-                max_parents=score.max_parents,
-            )  # fmt: skip
-            give(data, net, chosen.weights, np.arange(data.d))
+            select_parents(data, net, score, known, task.workers, near)
         state = state._replace(net=net)
         self._set_score(task, state, net)
         net.set_stale(True)
         return state
+
+    def _scan(self, task: Task, state: State, scan: Scan) -> tuple[State, Progress]:
+        """The next slice of a comparison of nodes with all columns; at its end the lists, and another look at them."""
+        data, net = state.data, state.net
+        weights = None if net is None else read(net, data.d).weights
+        scan = advance(data.columns, scan, weights, task.workers)
+        if not scan.ended:
+            return self._count(state._replace(scan=scan))
+        near = listed(scan, data.d, state.near, None if weights is None else parent_marks(weights))
+        if net is not None:
+            net.mark_stale(scan.nodes)
+        return self._count(state._replace(scan=None, near=near))
 
     def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """Where nothing seems left to do: look at hubs, and at last once more at everything."""
@@ -297,7 +347,7 @@ class Sparse:
                 else:
                     finished = Status("converged", "no move improves the score")
             else:
-                resample(state.data.matrix, net, int(task.rng.integers(2**63)))
+                resample(state.data.entries, net, int(task.rng.integers(2**63)))
         return state, Progress(steps, 0, candidate, math.nan, changed, finished)
 
     def _restarts(self, task: Task) -> int:
@@ -319,13 +369,8 @@ class Sparse:
         for pair in task.rng.integers(data.d, size=(max(1, round(math.log(data.d))), 2)):
             order[pair] = order[pair[::-1]]
         order = known.nearest_order(order)
-        chosen = select_within(
-            data.matrix, data.count, order, task.workers, penalty=score.penalty, constraints=known,
-            max_parents=score.max_parents, start=best.weights,
-            sigma2=noise_variance(data, score, best.residual_variance),
-        )  # fmt: skip
         net = required_network(data, order, known)
-        give(data, net, chosen.weights, np.arange(data.d))
+        select_parents(data, net, score, known, task.workers, state.near or EVERYONE, best)
         state = state._replace(net=net)
         self._set_score(task, state, net)
         net.set_stale(True)
@@ -341,8 +386,8 @@ class Sparse:
         cap = most_parents(state.data.count) if self.max_parents is None else self.max_parents
         return Score(task.noise, state.data.count, state.levels[state.level], cap)
 
-    def _set_score(self, task: Task, state: State, net: Network) -> None:
-        set_score(state.data, net, self._score(task, state), *self._limits(task))
+    def _set_score(self, task: Task, state: State, net: Network) -> Fits:
+        return set_score(state.data, net, self._score(task, state), *self._limits(task))
 
     def _candidate(self, task: Task, state: State, found: Fits) -> Candidate:
         """The network as a DAG, on the scale of the correlations, with its penalised loss in that of the data."""

@@ -3,7 +3,7 @@
 
 For node j with parents P it holds M = (S_PP)^-1, the weights b = M S_Pj and the residual variance
 v = S_jj - b'S_Pj. Adding or dropping a parent costs O(k^2). Inline code shared by the kernels; S is a
-symmetric d x d matrix read by contiguous rows, in single or double precision, and all sums are in double.
+symmetric d x d matrix read entry by entry, row after row where it is held, and all sums are in double.
 `scratch` always has room for 2 d numbers.
 """
 
@@ -11,6 +11,8 @@ from libc.math cimport INFINITY, exp, expm1, log
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
+
+from psidag.data._entries cimport Matrix, entry, rounding
 
 ctypedef fused real:
     float
@@ -20,6 +22,16 @@ ctypedef fused real:
 ctypedef fused sum_type:
     float
     double
+
+
+cdef inline void hold(Matrix* matrix, const real* S, Py_ssize_t d) noexcept nogil:
+    """Make the matrix one that is held whole."""
+    memset(matrix, 0, sizeof(Matrix))
+    matrix.d = d
+    if real is float:
+        matrix.single = S
+    else:
+        matrix.precise = S
 
 
 cdef struct Regression:
@@ -69,14 +81,6 @@ cdef inline double least_loss(Score* score, double sigma2, double v) noexcept no
     if sigma2 > 0:
         return score.penalty * sigma2 / score.n
     return v * score.drop_share
-
-
-cdef inline double rounding(const real* S) noexcept nogil:
-    """Share of a variance below which what is left of it is rounding: such a candidate is collinear."""
-    if real is float:
-        return 1e-5
-    else:
-        return 1e-12
 
 
 cdef inline int reserve(Regression* r, Py_ssize_t room) noexcept nogil:
@@ -152,15 +156,15 @@ cdef inline Py_ssize_t find(Regression* r, int32_t i) noexcept nogil:
     return -1
 
 
-cdef inline double conditional_variance(const real* row, Py_ssize_t i, Regression* r,
+cdef inline double conditional_variance(const Matrix* S, Py_ssize_t i, Regression* r,
                                         double* scratch) noexcept nogil:
-    """Variance of i given the parents; `row` is row i of S."""
+    """Variance of i given the parents."""
     cdef Py_ssize_t a, h
-    cdef double delta = row[i], t
+    cdef double delta = entry(S, i, i), t
     cdef double* s = scratch
     cdef double* m
     for a in range(r.k):
-        s[a] = row[r.parents[a]]
+        s[a] = entry(S, i, r.parents[a])
     for a in range(r.k):
         m = r.M + a * r.room
         t = 0
@@ -175,7 +179,7 @@ cdef enum:
     FEW = 16                # so many rows of S are in the cache when parents have just been used
 
 
-cdef inline void conditional_variances(const real* S, Py_ssize_t d, const int32_t* nodes, Py_ssize_t count,
+cdef inline void conditional_variances(const Matrix* S, const int32_t* nodes, Py_ssize_t count,
                                        Regression* r, double* delta, double* scratch) noexcept nogil:
     """Bring delta from the variances of up to WIDE nodes to those given the parents.
 
@@ -188,17 +192,15 @@ cdef inline void conditional_variances(const real* S, Py_ssize_t d, const int32_
     cdef double* s1
     cdef double* s2
     cdef double* s3
-    cdef const real* row
     for q in range(WIDE):
         h = nodes[q if q < count else 0]
         s0 = scratch + q * k
         if k <= FEW:
             for a in range(k):
-                s0[a] = S[r.parents[a] * d + h]
+                s0[a] = entry(S, r.parents[a], h)
         else:
-            row = S + h * d
             for a in range(k):
-                s0[a] = row[r.parents[a]]
+                s0[a] = entry(S, h, r.parents[a])
     s0 = scratch
     s1 = s0 + k
     s2 = s1 + k
@@ -217,27 +219,27 @@ cdef inline void conditional_variances(const real* S, Py_ssize_t d, const int32_
         delta[3] -= s3[a] * (2 * t3 + m[a] * s3[a])
 
 
-cdef inline double residual_covariance(const real* row, Py_ssize_t j, Regression* r) noexcept nogil:
-    """Covariance of i with what the parents leave of j; `row` is row i of S."""
+cdef inline double residual_covariance(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r) noexcept nogil:
+    """Covariance of i with what the parents leave of j."""
     cdef Py_ssize_t a
-    cdef double c = row[j]
+    cdef double c = entry(S, i, j)
     for a in range(r.k):
-        c -= r.b[a] * row[r.parents[a]]
+        c -= r.b[a] * entry(S, i, r.parents[a])
     return c
 
 
-cdef inline int add(const real* row, Py_ssize_t i, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
+cdef inline int add(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
     """Take i as one more parent of j; room must be there. 0 when i is collinear with the parents, and stays out.
 
-    Leaves M S_Pi of the old parents in scratch[:k-1]. `row` is row i of S.
+    Leaves M S_Pi of the old parents in scratch[:k-1].
     """
     cdef Py_ssize_t a, h, k = r.k, room = r.room
-    cdef double delta = row[i], c = row[j], t, beta
+    cdef double own = entry(S, i, i), delta = own, c = entry(S, i, j), t, beta
     cdef double* u = scratch
     cdef double* s = scratch + k
     cdef double* m
     for a in range(k):
-        s[a] = row[r.parents[a]]
+        s[a] = entry(S, i, r.parents[a])
     for a in range(k):
         m = r.M + a * room
         t = 0
@@ -246,7 +248,7 @@ cdef inline int add(const real* row, Py_ssize_t i, Py_ssize_t j, Regression* r, 
         u[a] = t
         delta -= t * s[a]
         c -= r.b[a] * s[a]
-    if not delta > rounding(row) * row[i]:
+    if not delta > rounding(S) * own:
         return 0
     beta = c / delta
     for a in range(k):
@@ -262,8 +264,8 @@ cdef inline int add(const real* row, Py_ssize_t i, Py_ssize_t j, Regression* r, 
     r.parents[k] = <int32_t> i
     r.k = k + 1
     r.v -= c * beta
-    if r.v < rounding(row) * r.variance:
-        r.v = rounding(row) * r.variance
+    if r.v < rounding(S) * r.variance:
+        r.v = rounding(S) * r.variance
     return 1
 
 

@@ -10,9 +10,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from psidag.data._entries cimport Matrix, rounding
 from psidag.stages._regression cimport (
-    Regression, Score, add, clear, combine, drop, find, least_gain, least_loss, make_score, real, release, reserve,
-    rounding, weakest,
+    Regression, Score, add, clear, combine, drop, find, hold, least_gain, least_loss, make_score, real, release, reserve,
+    weakest,
 )
 from psidag.stages._settle cimport settle
 
@@ -33,10 +34,12 @@ cdef inline int take(const real* S, Py_ssize_t d, Py_ssize_t j, Py_ssize_t i, Re
     cdef double beta, precision
     cdef double* q = all.q
     cdef const real* row = S + i * d
+    cdef Matrix matrix
+    hold(&matrix, S, d)
     all.open[i] = 0
     if reserve(fit, k + 1) < 0:
         return -1
-    if not add(row, i, j, fit, all.u):
+    if not add(&matrix, i, j, fit, all.u):
         return 0
     for a in range(k):
         all.u[a] = -all.u[a]
@@ -48,7 +51,7 @@ cdef inline int take(const real* S, Py_ssize_t d, Py_ssize_t j, Py_ssize_t i, Re
     for a in range(d):
         all.r[a] -= q[a] * beta
         all.delta[a] -= q[a] * q[a] * precision
-    settle(S, d, j, fit, all.u)
+    settle(&matrix, j, fit, all.u)
     return 1
 
 
@@ -58,6 +61,8 @@ cdef inline void give_up(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* 
     cdef Py_ssize_t a
     cdef double m = fit.M[w * fit.room + w], bw = fit.b[w]
     cdef double* q = all.q
+    cdef Matrix matrix
+    hold(&matrix, S, d)
     for a in range(fit.k):
         all.u[a] = fit.M[w * fit.room + a] / m
     memset(q, 0, d * sizeof(double))
@@ -67,14 +72,17 @@ cdef inline void give_up(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* 
         all.delta[a] += q[a] * q[a] * m
     all.open[fit.parents[w]] = 1
     drop(fit, w, all.u)
-    settle(S, d, j, fit, all.u)
+    settle(&matrix, j, fit, all.u)
 
 
 cdef inline int forward_backward(const real* S, Py_ssize_t d, Py_ssize_t j, double sigma2, Score* score,
                                  Py_ssize_t max_parents, Regression* fit, Candidates* all) noexcept nogil:
     """Add the best candidate while it pays, and after each addition drop what no longer pays."""
     cdef Py_ssize_t i, w, best
-    cdef double least, loss, tiny = rounding(S)
+    cdef double least, loss, tiny
+    cdef Matrix matrix
+    hold(&matrix, S, d)
+    tiny = rounding(&matrix)
     while True:
         # The newest parent has just paid for itself: it is not looked at again before another one comes.
         while fit.k > 1:

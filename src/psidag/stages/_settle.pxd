@@ -7,7 +7,8 @@ difference of large numbers. Where that could move a score, the regression is so
 
 from libc.math cimport sqrt
 
-from psidag.stages._regression cimport Regression, real, rounding
+from psidag.data._entries cimport Matrix, entry, rounding
+from psidag.stages._regression cimport Regression
 
 
 cdef enum:
@@ -16,16 +17,17 @@ cdef enum:
     STEADY = 100000
 
 
-cdef inline bint is_delicate(const real* S, Py_ssize_t d, Regression* r) noexcept nogil:
+cdef inline bint is_delicate(const Matrix* S, Regression* r) noexcept nogil:
     """Whether updates of this regression lose digits that matter; never where S itself has no more of them."""
     cdef Py_ssize_t a, p
-    if real is double:
-        if r.v * STEADY < r.variance:
+    if S.precise == NULL:
+        return False
+    if r.v * STEADY < r.variance:
+        return True
+    for a in range(r.k):
+        p = r.parents[a]
+        if r.M[a * r.room + a] * S.precise[p * S.d + p] > STEADY:
             return True
-        for a in range(r.k):
-            p = r.parents[a]
-            if r.M[a * r.room + a] * S[p * d + p] > STEADY:
-                return True
     return False
 
 
@@ -68,30 +70,29 @@ cdef inline void invert(double* A, Py_ssize_t k, Py_ssize_t room, double least) 
             A[b * room + a] = A[a * room + b]
 
 
-cdef inline void solve(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
+cdef inline void solve(const Matrix* S, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
     """The regression of j on the parents it has, from S alone; O(k^3).
 
     v is the quadratic form at b, so that no error of b can make it less than it is.
     """
-    cdef Py_ssize_t a, h, k = r.k, room = r.room, turn
+    cdef Py_ssize_t a, h, k = r.k, room = r.room, turn, p
     cdef double t, v
-    cdef const real* row
     cdef double* left = scratch
     for a in range(k):
-        row = S + r.parents[a] * d
+        p = r.parents[a]
         for h in range(k):
-            r.M[a * room + h] = row[r.parents[h]]
+            r.M[a * room + h] = entry(S, p, r.parents[h])
         r.b[a] = 0
     invert(r.M, k, room, 0.1 * rounding(S))
     # Refined once, which makes up for the digits that M lacks; the last turn only finds what is left.
     for turn in range(3):
-        v = S[j * d + j]
+        v = entry(S, j, j)
         for a in range(k):
-            row = S + r.parents[a] * d
-            t = row[j]
+            p = r.parents[a]
+            t = entry(S, p, j)
             v -= r.b[a] * t
             for h in range(k):
-                t -= row[r.parents[h]] * r.b[h]
+                t -= entry(S, p, r.parents[h]) * r.b[h]
             left[a] = t
             v -= r.b[a] * t
         if turn < 2:
@@ -103,10 +104,10 @@ cdef inline void solve(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* r,
     r.v = v if v > rounding(S) * r.variance else rounding(S) * r.variance
 
 
-cdef inline void settle(const real* S, Py_ssize_t d, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
+cdef inline void settle(const Matrix* S, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
     """After a parent of j has come or gone: solve again if the regression is or was delicate. Overwrites scratch[:k]."""
-    cdef bint now = is_delicate(S, d, r)
+    cdef bint now = is_delicate(S, r)
     if now or r.delicate:
-        solve(S, d, j, r, scratch)
-        now = is_delicate(S, d, r)
+        solve(S, j, r, scratch)
+        now = is_delicate(S, r)
     r.delicate = now

@@ -1,0 +1,191 @@
+"""Who may become a parent of whom, where correlations are too many to hold: lists, filled by products in blocks.
+
+The search asks for single correlations, which are computed from the table when they are asked for; only to find
+new parents must a node be compared with everyone. A *scan* does that: the residuals of a block of nodes are multiplied
+with all columns, and what stands out of the noise goes onto the node's list, which is all that additions look
+at. The first scan, of nodes without parents, is the correlations themselves. 2 n d² operations for all nodes.
+
+A product r with the residual of j pays if r² exceeds the least useful gain times the variance of the other node given
+the parents of j. That variance is about 1 unless the node is correlated with one of these parents; then it is on
+that parent's list, which additions look at too. So a scan need only list what pays at nearly full variance.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from psidag.disk.tree import stored_array
+from psidag.parallel import Workers, tiles
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+#: Residuals that one thread multiplies at a time with so many columns: the products stay in its cache.
+_NODES, _COLUMNS = 512, 1024
+#: Blocks of nodes in one slice of a scan.
+_BLOCKS = 2
+#: A list has no more than so many nodes from one scan, the strongest.
+_MOST = 1024
+#: So many correlations per column are kept on average: where there are more of note, the weaker ones wait for a scan.
+_AVERAGE = 64
+
+
+class Candidates(NamedTuple):
+    """Lists of nodes that may be parents: those of j are ``items[start[j]:start[j + 1]]``, ascending.
+
+    ``seen`` are the marks (:func:`parent_marks`) of the parents that each node had when it was last scanned.
+    """
+
+    start: Longs
+    items: Ints
+    seen: NDArray[np.uint64]
+
+
+class Scan(NamedTuple):
+    """A scan under way: nodes whose product r with the residual of ``nodes[k]`` has r² > ``level[k]`` are looked for.
+
+    The first ``done`` nodes have been compared with everyone; ``found`` are pairs (node, candidate).
+    """
+
+    nodes: NDArray[np.intp]
+    level: Floats
+    done: int = 0
+    found: tuple[Ints, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Whether all nodes have been compared."""
+        return self.done >= len(self.nodes)
+
+
+#: No lists: everyone is a candidate.
+EVERYONE = Candidates(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64))
+
+
+def first_scan(columns: Singles, least: float, workers: Workers) -> Scan:
+    """The scan for squared correlations above ``least``, or above more where too many columns are correlated.
+
+    Judged by some columns spread over the table.
+    """
+    d = len(columns)
+    some = columns[:: max(1, d // _NODES)][:_NODES]
+    squares = np.concatenate(workers.map(lambda part: np.square(columns[part] @ some.T).ravel(), tiles(d, _COLUMNS)))
+    kept = _AVERAGE * len(some)
+    if len(squares) > kept:
+        least = max(least, float(np.partition(squares, len(squares) - kept)[len(squares) - kept]))
+    return Scan(np.arange(d), np.full(d, least))
+
+
+def advance(columns: Singles, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
+    """The next slice of a scan. Without weights residuals are the columns, and a pair is looked at once."""
+    now = slice(scan.done, scan.done + _BLOCKS * _NODES)
+    slice_, level = scan.nodes[now], scan.level[now]
+    into = None if weights is None else sp.csc_array(weights).astype(np.float32).T
+
+    def work(part: slice) -> Ints:
+        nodes = slice_[part]
+        if into is None:
+            first = scan.done + part.start
+            row, column, _ = _matches(columns[nodes], columns[first:], level[part])
+            column = column + np.int32(first)
+            upper = column > nodes[row]
+            row, column = row[upper], column[upper]
+        else:
+            residuals = columns[nodes] - into[nodes] @ columns
+            row, column, strength = _matches(residuals, columns, level[part])
+            other = column != nodes[row]
+            row, column = _strongest(row[other], column[other], strength[other])
+        return np.stack([nodes[row].astype(np.int32), column])
+
+    pieces = workers.map(work, tiles(len(slice_), _NODES))
+    return scan._replace(done=scan.done + len(slice_), found=(*scan.found, *pieces))
+
+
+def listed(scan: Scan, d: int, before: Candidates | None = None, marks: NDArray[np.uint64] | None = None) -> Candidates:
+    """Lists from a scan that has ended, together with those of before; ``marks`` are of the parents of each node now.
+
+    Without lists of before the scan was the first one, and its pairs go both ways.
+    """
+    pairs = np.concatenate([np.empty((2, 0), np.int32), *scan.found], axis=1).astype(np.int64)
+    keys = pairs[0] * d + pairs[1]
+    seen = np.zeros(d, np.uint64)
+    if before is None:
+        keys = np.concatenate([keys, pairs[1] * d + pairs[0]])
+    else:
+        old = np.repeat(np.arange(d), np.diff(before.start)) * d + before.items
+        keys, seen = np.concatenate([old, keys]), before.seen.copy()
+    if marks is not None:
+        seen[scan.nodes] = marks[scan.nodes]
+    keys = np.unique(keys)
+    start = np.searchsorted(keys, np.arange(d + 1) * d).astype(np.int64)
+    return Candidates(start, (keys % d).astype(np.int32), seen)
+
+
+def parent_marks(weights: sp.csr_array) -> NDArray[np.uint64]:
+    """A number for the set of parents of each node, 0 for none: other parents, another number."""
+    edges = sp.coo_array(weights)
+    with np.errstate(over="ignore"):
+        mixed = (edges.row.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        marks = np.zeros(weights.shape[0], np.uint64)
+        np.add.at(marks, edges.col, mixed)
+    return marks
+
+
+def stored_candidates(held: Any, d: int) -> Candidates | None:
+    """Lists out of a file; ValueError if they are none of these columns."""
+    if held is None:
+        return None
+    start, items, seen = held
+    if len(start) == 0:
+        return EVERYONE
+    start = stored_array(start, (d + 1,), np.int64)
+    items = stored_array(items, (len(items),), np.int32)
+    if start[0] != 0 or start[-1] != len(items) or np.any(np.diff(start) < 0) or _outside(items, d):
+        raise ValueError("lists of candidates that do not fit the columns")
+    return Candidates(start, items, stored_array(seen, (d,), np.uint64))
+
+
+def stored_scan(held: Any, d: int) -> Scan | None:
+    """A scan out of a file; ValueError if it is none of these columns."""
+    if held is None:
+        return None
+    nodes, level, done, found = held
+    nodes = stored_array(nodes, (len(nodes),), np.intp)
+    pieces = tuple(stored_array(piece, (2, piece.shape[-1]), np.int32) for piece in found)
+    if not 0 <= done <= len(nodes) or any(_outside(part, d) for part in (nodes, *pieces)):
+        raise ValueError("a scan that does not fit the columns")
+    return Scan(nodes, stored_array(level, nodes.shape), int(done), pieces)
+
+
+def _outside(nodes: NDArray[np.integer], d: int) -> bool:
+    return bool(nodes.size) and not (nodes.min() >= 0 and nodes.max() < d)
+
+
+def _matches(left: Singles, columns: Singles, level: Floats) -> tuple[NDArray[np.intp], Ints, Singles]:
+    """Rows, columns and squares of the products r = left · columns with r² > level."""
+    bar = level.astype(np.float32)[:, None]
+    found = []
+    for part in tiles(len(columns), _COLUMNS):
+        squares = left @ columns[part].T
+        squares *= squares
+        row, column = np.nonzero(squares > bar)
+        found.append((row, (column + part.start).astype(np.int32), squares[row, column]))
+    rows, cols, strengths = (np.concatenate(each) for each in zip(*found, strict=True))
+    return rows, cols, strengths
+
+
+def _strongest(row: NDArray[np.intp], column: Ints, strength: Singles) -> tuple[NDArray[np.intp], Ints]:
+    """At most so many columns of each row."""
+    if not len(row) or np.bincount(row).max() <= _MOST:
+        return row, column
+    by_strength = np.lexsort((column, -strength, row))
+    row, column = row[by_strength], column[by_strength]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    return row[rank < _MOST], column[rank < _MOST]
