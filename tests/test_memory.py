@@ -34,7 +34,7 @@ def test_what_cannot_fit_is_refused_before_it_is_begun(engine):
     wide = np.zeros((2, 20_000), dtype=np.float32)
     begun = []
     with pytest.raises(InputError, match=rf"{engine.name} engine needs about .* max_memory is") as caught:
-        learn_dag(wide, engine, max_memory=in_use() + 10**9, callback=lambda *_: begun.append(1))
+        learn_dag(wide, engine, max_memory=in_use() + 5 * 10**7, callback=lambda *_: begun.append(1))
     assert not begun
     assert "raise it" in str(caught.value)
 

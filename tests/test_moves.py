@@ -281,8 +281,8 @@ def test_regressions_on_nearly_collinear_parents_stay_exact(seed):
         score = Score("unequal", n, penalty, 50)
         set_score(data, net, score, 100.0, 30)
         for _ in range(5):
-            drain(data.matrix, net, 10_000)
-            resample(data.matrix, net, seed)
+            drain(data.entries, net, 10_000)
+            resample(data.entries, net, seed)
     fits = read(net, d)
     X = source.X - source.X.mean(axis=0)
     X /= X.std(axis=0)
