@@ -1,6 +1,7 @@
 """Replicates, what is counted in them, and how they go on after an interruption."""
 
 import importlib
+import pickle
 import threading
 
 import numpy as np
@@ -219,6 +220,59 @@ def test_out_of_time_keeps_what_is_done(problem, monkeypatch, jobs):
     assert "max_time=1 s was over" in part.status.message
     assert "resume=" in part.status.message
     monkeypatch.undo()
+    same(bootstrap(problem.X, replicates=8, random_state=7), bootstrap(problem.X, replicates=8, resume=part))
+
+
+class Elsewhere:
+    """A mapper whose work is a copy, as in another process; before each group there is a hook."""
+
+    def __init__(self, jobs, hook=lambda groups: None):
+        self.jobs, self.hook, self.groups = jobs, hook, []
+
+    def map(self, work, items):
+        self.groups.append(list(items))
+        self.hook(len(self.groups))
+        return [pickle.loads(pickle.dumps(work))(item) for item in self.groups[-1]]
+
+
+def test_replicates_go_elsewhere_in_groups(problem):
+    whole = bootstrap(problem.X, replicates=11, random_state=7)
+    mapper = Elsewhere(2)
+    same(whole, bootstrap(problem.X, replicates=11, random_state=7, n_jobs=mapper))
+    assert [[number for number, _ in group] for group in mapper.groups] == [[*range(8)], [8, 9, 10]]
+    gaussian = Moments.from_rows(problem.X)
+    drawn = bootstrap(gaussian, replicates=3, random_state=7)
+    same(drawn, bootstrap(gaussian, replicates=3, random_state=7, n_jobs=mapper))
+
+
+def test_ctrl_c_keeps_the_groups_that_are_done_elsewhere(problem):
+    def hook(groups):
+        if groups == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(BootstrapInterrupted) as stopped:
+        bootstrap(problem.X, replicates=8, random_state=7, n_jobs=Elsewhere(1, hook))
+    part = stopped.value.confidence
+    assert "4 of 8" in part.status.message
+    same(bootstrap(problem.X, replicates=8, random_state=7), bootstrap(problem.X, replicates=8, resume=part))
+
+
+@pytest.mark.parametrize("late", ["between groups", "within a replicate"])
+def test_out_of_time_elsewhere(problem, monkeypatch, late):
+    now = [0.0]
+    monkeypatch.setattr(runner.time, "perf_counter", lambda: now[0])
+
+    def hook(number):
+        now[0] += 0.4
+
+    mapper = Elsewhere(2, hook if late == "between groups" else lambda groups: None)
+    if late != "between groups":
+        monkeypatch.setattr(runner, "run", Impatient(hook))
+    part = bootstrap(problem.X, replicates=20, random_state=7, n_jobs=mapper, max_time=1.0)
+    monkeypatch.undo()
+    assert part.status.code == "time_limit"
+    assert part.replicates == {"between groups": 6, "within a replicate": 2}[late]
+    assert [seconds for _, seconds in mapper.groups[0]] == [1.0, 1.0]
     same(bootstrap(problem.X, replicates=8, random_state=7), bootstrap(problem.X, replicates=8, resume=part))
 
 

@@ -8,15 +8,20 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from psidag import Constraints, InputError, Interrupted, Moments, Solution, learn_dag
 from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
 from psidag.checkpoint import Checkpoint
+from psidag.data.ingest import as_source
+from psidag.data.rows import ScanFeed
+from psidag.data.scans import Scan, array_batches
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.errors import CheckpointWarning
+from psidag.parallel import SERIAL
 from psidag.simulate import simulate
 from psidag.stages.steps import SGD
 
@@ -85,6 +90,39 @@ def test_a_run_in_pieces_ends_like_a_whole_one(name, steps, tmp_path):
     # What has ended stays ended.
     again = learn_dag(PROBLEM.X, engine, checkpoint=tmp_path / "run", resume=True, **options)
     assert essence(again) == essence(whole)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "npy"])
+@pytest.mark.parametrize("rows", [50, 700], ids=["fewer than are read", "over the end of the table"])
+def test_rows_that_stay_on_disk_are_read_again_to_where_the_run_stood(kind, rows, tmp_path, monkeypatch):
+    monkeypatch.setattr("psidag.data.ingest.HOLD", 1)
+    monkeypatch.setattr("psidag.data.scans._BATCH", 256 * 10)
+    table = pd.DataFrame(simulate("ER2", d=10, n=900, seed=0).X, columns=list("abcdefghij"))
+    path, run = tmp_path / f"table.{kind}", tmp_path / "run"
+    if kind == "npy":
+        np.save(path, table.to_numpy())
+    else:
+        table.to_parquet(path)
+    assert len(list(as_source(path).batches())) > 2
+    engine = Stochastic(tau1=7, tau2=7, max_rounds=2, batch_size=rows)
+    whole = learn_dag(path, engine, random_state=0)
+    assert broken_off(run, 1, path, engine) is None
+    assert broken_off(run, 1, path, engine) is None
+    # Rows are set aside as they were, whatever the seed is now.
+    assert essence(learn_dag(path, engine, checkpoint=run, resume=True)) == essence(whole)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"aside": np.arange(3)}, {"aside": np.zeros(30, int)}, {"waiting": np.array([300])}, {"position": -1}],
+    ids=repr,
+)
+def test_rows_that_are_not_in_the_table_are_not_gone_on_with(wrong):
+    scan = Scan(array_batches(PROBLEM.X), PROBLEM.names)
+    rows = ScanFeed(scan, 50, 0.1, np.random.default_rng(0), SERIAL)
+    rows.restore(rows.dump())
+    with pytest.raises(ValueError, match="rows"):
+        rows.restore(rows.dump() | wrong)
 
 
 def test_moments_and_threads_make_no_difference(tmp_path):
@@ -185,7 +223,7 @@ def test_what_cannot_be_kept_is_said_before_the_run(tmp_path):
             learn_dag(PROBLEM.X, checkpoint=path)
     with pytest.raises(InputError, match="it is a folder"):
         learn_dag(PROBLEM.X, checkpoint=tmp_path)
-    with pytest.raises(InputError, match="only with rows in memory"):
+    with pytest.raises(InputError, match="do not come again"):
         learn_dag(iter([PROBLEM.X]), Stochastic(), checkpoint=tmp_path / "run")
     with pytest.raises(InputError, match="needs the checkpoint"):
         learn_dag(PROBLEM.X, resume=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psidag import InputError, Moments, PsiDAG, Stochastic, cluster, fit_order, learn_dag
+from psidag import InputError, Moments, PsiDAG, Stochastic, bootstrap, cluster, fit_order, learn_dag
 from psidag.data.ingest import as_source
 from psidag.data.scans import Scan
 from psidag.parallel import Mapper, workers
@@ -34,6 +34,13 @@ def same(found, expected):
     np.testing.assert_array_equal(a != 0, b != 0)
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-10)
     assert found.n_samples == expected.n_samples
+
+
+def same_replicates(found, expected):
+    """To the last bit, the status included."""
+    for key in ("sources", "targets", "times", "weight_mean", "weight_scatter"):
+        np.testing.assert_array_equal(getattr(found, key), getattr(expected, key))
+    assert (found.replicates, found.status) == (expected.replicates, expected.status)
 
 
 @pytest.mark.slow
@@ -68,6 +75,45 @@ def test_the_selection_of_parents_is_spread_over_the_workers(machines):
         processes = set(threads.afar.map(lambda _: (time.sleep(0.05), os.getpid())[1], range(20)))
     assert len(processes) == 2
     assert os.getpid() not in processes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["bootstrap", "subsample"])
+@pytest.mark.parametrize("rows", [slice(None), slice(None, 30)], ids=["long", "short"])
+def test_replicates_on_a_cluster_are_those_of_threads(machines, method, rows):
+    # Every second column of an array that is stored by columns: what travels is laid out otherwise.
+    X = np.asfortranarray(PROBLEM.X)[rows, ::2]
+    options = {"replicates": 11, "method": method, "random_state": 5}
+    same_replicates(bootstrap(X, n_jobs=machines, **options), bootstrap(X, n_jobs=2, **options))
+
+
+@pytest.mark.slow
+def test_the_bootstrap_of_an_estimator_is_spread_and_goes_on(machines, tmp_path):
+    solver, file = Stochastic(tau1=20, tau2=20, max_rounds=2), tmp_path / "draws"
+    expected = PsiDAG(solver=solver, random_state=1).bootstrap(FRAME, replicates=9)
+    model = PsiDAG(solver=solver, random_state=1, n_jobs=machines)
+    assert model.bootstrap(FRAME, replicates=4, resume=file).replicates == 4
+    same_replicates(model.bootstrap(FRAME, replicates=9, resume=file), expected)
+    late = bootstrap(FRAME, solver, replicates=9, random_state=1, n_jobs=machines, max_time=1e-3)
+    assert late.status.code == "time_limit"
+    same_replicates(bootstrap(FRAME, solver, replicates=9, n_jobs=machines, resume=late), expected)
+
+
+@pytest.mark.slow
+def test_the_same_work_travels_once(machines):
+    rows = np.arange(1e5)
+
+    def work(k):
+        return rows[k]
+
+    assert machines.jobs == 2
+    assert machines.map(work, [3, 4]) == [3.0, 4.0]
+    assert machines.map(work, range(5, 9)) == [5.0, 6.0, 7.0, 8.0]
+    parcel = machines._parcel.key
+    story = machines.client.run_on_scheduler(lambda dask_scheduler: [row[2] for row in dask_scheduler.story(parcel)])
+    assert story.count("memory") == 1
+    assert machines.map(abs, [-1]) == [1]
+    assert machines._parcel.key != parcel
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,7 @@ from psidag.errors import InputError
 from psidag.framework import Engine, Noise, Task, check_noise, check_time, run
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.learn import as_generator, bind, choose_engine
-from psidag.parallel import SERIAL, tiles, workers
+from psidag.parallel import SERIAL, Jobs, Mapper, Workers, tiles, workers
 from psidag.selection import check_threshold, chosen_edges
 from psidag.solution import Confidence, Status
 
@@ -31,6 +31,11 @@ from psidag.solution import Confidence, Status
 _ABREAST = 2000
 #: Seconds after which what is done is written to the file again.
 _KEEP_EVERY = 30.0
+#: So many replicates for each worker of a cluster go there at a time.
+_GROUP = 4
+
+#: The weights of a replicate, and whether its engine came to an end of its own.
+Learned: TypeAlias = tuple[sp.csr_array, bool]
 
 
 class BootstrapInterrupted(KeyboardInterrupt):
@@ -53,7 +58,7 @@ def bootstrap(
     constraints: Constraints | None = None,
     max_time: float | None = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Jobs = None,
     progress: bool = False,
     sample_weight: ArrayLike | None = None,
     missing: Missing = "error",
@@ -82,9 +87,10 @@ def bootstrap(
     max_time : float, optional
         Seconds after which what is there is returned, with a status that says so.
     random_state : int, Generator or RandomState, optional
-        The same seed gives the same replicates, on any number of threads and over any number of interruptions.
-    n_jobs : int, optional
-        Threads; all cores by default.
+        The same seed gives the same replicates, on any number of threads or machines and over any number of
+        interruptions.
+    n_jobs : int or cluster, optional
+        Threads, all cores by default; or a :func:`psidag.cluster` to spread the replicates over.
     progress : bool
         Show a progress bar.
     resume : Confidence, str or Path, optional
@@ -128,26 +134,68 @@ def bootstrap(
     begun = _begun(resume, file, known, recipe, random_state)
     with workers(n_jobs) as threads:
         resampler = Resampler(source, method, fraction, begun.entropy)
-        abreast = source.d <= _ABREAST
-        inside = SERIAL if abreast else threads
+        learner = _Learner(resampler, engine, known, noise, threshold, begun.entropy)
         stop = _Stop(max_time)
+        numbers = range(begun.replicates, int(replicates))
+        if threads.afar is threads:
+            results = _on_threads(learner, numbers, threads, stop)
+        else:
+            results = _spread(learner, numbers, threads.afar, stop)
+        return _collect(results, begun, int(replicates), stop, file, progress)
 
-        def learn(number: int) -> tuple[sp.csr_array, bool]:
-            stop.check()
-            drawn = resampler.draw(number, inside, needs_rows=engine.needs_rows)
-            seed = np.random.SeedSequence(begun.entropy, spawn_key=(number, 0))
-            task = Task(drawn, known, np.random.default_rng(seed), inside, noise)
-            outcome = run(engine, task, on_step=stop.check)
-            if outcome.status.code == "interrupted":
-                raise KeyboardInterrupt
-            return chosen_edges(task, outcome.candidate, threshold)[0], outcome.status.ok
 
-        rest = (threads if abreast else SERIAL).stream(learn, range(begun.replicates, replicates))
-        return _collect(rest, begun, int(replicates), stop, file, progress)
+@dataclass(frozen=True, eq=False)
+class _Learner:
+    """All that it takes to learn any of the replicates, here or in another process."""
+
+    resampler: Resampler
+    engine: Engine
+    known: BoundConstraints
+    noise: Noise
+    threshold: float | None
+    entropy: tuple[int, ...]
+
+    def learn(self, number: int, threads: Workers, stop: _Stop) -> Learned:
+        stop.check()
+        drawn = self.resampler.draw(number, threads, needs_rows=self.engine.needs_rows)
+        seed = np.random.SeedSequence(self.entropy, spawn_key=(number, 0))
+        task = Task(drawn, self.known, np.random.default_rng(seed), threads, self.noise)
+        outcome = run(self.engine, task, on_step=stop.check)
+        if outcome.status.code == "interrupted":
+            raise KeyboardInterrupt
+        return chosen_edges(task, outcome.candidate, self.threshold)[0], outcome.status.ok
+
+    def __call__(self, piece: tuple[int, float | None]) -> Learned | None:
+        """A replicate by its number, or None if it is not learned within so many seconds."""
+        number, seconds = piece
+        try:
+            return self.learn(number, SERIAL, _Stop(seconds))
+        except _StoppedError:
+            return None
+
+
+def _on_threads(learner: _Learner, numbers: range, threads: Workers, stop: _Stop) -> Iterator[Learned]:
+    abreast = learner.known.d <= _ABREAST
+    inside = SERIAL if abreast else threads
+    return (threads if abreast else SERIAL).stream(lambda number: learner.learn(number, inside, stop), numbers)
+
+
+def _spread(learner: _Learner, numbers: range, machines: Mapper, stop: _Stop) -> Iterator[Learned]:
+    """Group by group, so that the clock is looked at and what is done is kept in between."""
+    while numbers:
+        stop.check()
+        jobs = getattr(machines, "jobs", 1)
+        # A replicate that waits for another would begin its seconds too late.
+        size = jobs * (_GROUP if stop.left is None else 1)
+        for learned in machines.map(learner, [(number, stop.left) for number in numbers[:size]]):
+            if learned is None:
+                raise _StoppedError
+            yield learned
+        numbers = numbers[size:]
 
 
 def _collect(
-    results: Iterator[tuple[sp.csr_array, bool]],
+    results: Iterator[Learned],
     found: Confidence,
     wanted: int,
     stop: _Stop,
@@ -205,6 +253,11 @@ class _Stop:
     def reason(self) -> str:
         """Why time is up."""
         return f"max_time={self._max_time:g} s was over" if self._max_time else ""
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until then."""
+        return None if self._deadline is None else self._deadline - time.perf_counter()
 
     def now(self) -> None:
         """Leave all replicates that are being learned."""

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from psidag.data.sources import Source, Table
+from psidag.data.sources import Source, Stream, Table
 from psidag.disk.archive import Kind, damage_named, read_archive, write_archive
 from psidag.disk.atomic import check_writable, remove_leftovers
 from psidag.disk.tree import Arrays, flatten, stored_order, unflatten
@@ -134,10 +134,10 @@ class Checkpoint:
 def _check_resumable(engine: Engine, source: Source) -> None:
     if not hasattr(engine, "dump") or not hasattr(engine, "restore"):
         raise InputError(f"the engine {engine.name!r} has no dump and restore, and so no checkpoints")
-    if engine.needs_rows and not isinstance(source, Table):
+    if engine.needs_rows and isinstance(source, Stream):
         raise InputError(
-            f"the {engine.name} engine can go on only with rows in memory, not with those that pass by: give a table "
-            "or an array, or use an engine on moments"
+            f"the {engine.name} engine cannot go on with rows of a stream, which do not come again: give a table or "
+            "files, or use an engine on moments"
         )
 
 

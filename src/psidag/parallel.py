@@ -23,7 +23,8 @@ class Mapper(Protocol):
     """Whoever can do independent pieces of work: threads, or the processes of a cluster.
 
     What is handed over must be pure: it may run in another process, which has copies of what it refers to, and it
-    may run twice if a machine is lost. Results come in the order of the items.
+    may run twice if a machine is lost. Results come in the order of the items. A mapper may say in ``jobs`` how many
+    pieces it works on at a time.
     """
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,17 +25,26 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self._parcel: Any = None
+
+    @property
+    def jobs(self) -> int:
+        """How many pieces are worked on at a time, as workers come and go."""
+        return max(1, int(sum(self.client.nthreads().values())))
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """``[work(item) for item in items]`` on the workers; what one that is lost had done is done again."""
         import cloudpickle
 
         pieces = list(items)
+        packed = cloudpickle.dumps(work)
+        key = f"psidag-{hashlib.blake2b(packed, digest_size=16).hexdigest()}"
         # The work travels once to each worker, as the result of a task: such a one can be made again if it is lost.
+        # It is kept until there is other work, so that the same work on more items does not travel again.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            parcel = self.client.submit(_same, cloudpickle.dumps(work), pure=False)
-        futures = self.client.map(_perform, [parcel] * len(pieces), pieces, pure=False)
+            self._parcel = self.client.submit(_same, packed, key=key)
+        futures = self.client.map(_perform, [self._parcel] * len(pieces), pieces, pure=False)
         done: list[Result] = self.client.gather(futures)
         return done
 

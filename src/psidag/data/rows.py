@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -61,6 +62,12 @@ def _loss(rows: Rows, W: NDArray[np.floating]) -> float:
     return 0.5 * float(np.einsum("ij,ij->", residual, residual, dtype=np.float64)) / max(1, len(rows))
 
 
+def _check_numbers(chosen: NDArray[np.intp], n: int) -> None:
+    """Raise unless these are numbers of some of n rows."""
+    if chosen.dtype.kind != "i" or chosen.ndim != 1 or np.any((chosen < 0) | (chosen >= n)):
+        raise ValueError("rows that are not there")
+
+
 class TableFeed:
     """Shuffled epochs over a table. Rows are gathered, centred and weighted batch by batch; nothing is copied."""
 
@@ -109,8 +116,7 @@ class TableFeed:
         if len(aside) != len(self._aside) or len(training) != len(self._training):
             raise ValueError("rows that are not those of the table")
         for chosen in (aside, training):
-            if chosen.dtype.kind != "i" or chosen.ndim != 1 or chosen.min() < 0 or chosen.max() >= len(self._table):
-                raise ValueError("rows that the table does not have")
+            _check_numbers(chosen, len(self._table))
         self._aside, self._training = aside, training
         self._held_out = self._rows(aside)
         self._next, self.samples = int(held["next"]), int(held["samples"])
@@ -133,13 +139,14 @@ class ScanFeed:
         self._scan = scan
         self._mean = moments.mean
         self._rng = rng
-        n = int(moments.count)
+        self._n = n = int(moments.count)
         aside = min(_MOST_HELD_OUT, round(holdout * n))
         self._aside = np.sort(rng.choice(n, aside, replace=False)) if aside else np.arange(0)
-        held_out = [rows[chosen] for rows, chosen in self._split() if chosen.any()]
-        self._held_out = (np.concatenate(held_out) if held_out else next(scan.batches())) - self._mean
+        self._held_out = self._judged_by(self._gather(self._aside))
         self._batches = self._epochs()
+        self._position = 0
         self._waiting = np.empty((0, scan.d))
+        self._numbers = np.arange(0)
         self.batch_size = max(1, min(batch_size, n - aside))
         self.samples = 0
         self.sd = moments.sd
@@ -147,8 +154,11 @@ class ScanFeed:
     def take(self) -> Rows:
         """The next rows of the epoch, or of a new one."""
         while len(self._waiting) < self.batch_size:
-            self._waiting = np.concatenate([self._waiting, next(self._batches)])
+            numbers, rows = next(self._batches)
+            self._numbers = np.concatenate([self._numbers, numbers])
+            self._waiting = np.concatenate([self._waiting, rows])
         taken, self._waiting = self._waiting[: self.batch_size], self._waiting[self.batch_size :]
+        self._numbers = self._numbers[self.batch_size :]
         self.samples += self.batch_size
         return taken
 
@@ -156,20 +166,58 @@ class ScanFeed:
         """½ mean |x − Wᵀx|² over the rows set aside."""
         return _loss(self._held_out.astype(W.dtype), W)
 
-    def _epochs(self) -> Iterator[Floats]:
-        while True:
-            for rows, aside in self._split():
-                learned_from = np.asarray(rows[~aside], dtype=np.float64) - self._mean
-                yield learned_from[self._rng.permutation(len(learned_from))]
+    def dump(self) -> dict[str, Any]:
+        """Where the epoch stands, for :meth:`restore`: numbers of rows, and of the batches that were read."""
+        return {
+            "aside": self._aside,
+            "waiting": self._numbers,
+            "position": self._position,
+            "samples": self.samples,
+        }
 
-    def _split(self) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
-        """All batches, and which of their rows are set aside."""
+    def restore(self, held: dict[str, Any]) -> None:
+        """Go on where another feed of the same rows stood, which are read again; ValueError if it is not of them."""
+        aside, waiting, position = held["aside"], held["waiting"], int(held["position"])
+        for chosen in (aside, waiting):
+            _check_numbers(chosen, self._n)
+        if len(aside) != len(self._aside) or np.any(np.diff(aside) <= 0) or position < 0:
+            raise ValueError("an epoch of other rows")
+        self._aside = aside
+        found = self._gather(np.concatenate([aside, waiting]))
+        self._held_out = self._judged_by(found[: len(aside)])
+        # A copy, so that the rest of what was gathered can go.
+        self._waiting, self._numbers = found[len(aside) :].copy(), waiting
+        self._batches, self._position = self._epochs(position), position
+        self.samples = int(held["samples"])
+
+    def _epochs(self, skipped: int = 0) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+        """Batches of the rows that are not set aside, shuffled, with their numbers; the first few are skipped."""
+        while True:
+            for start, rows in itertools.islice(self._numbered(), skipped, None):
+                self._position += 1
+                stop = start + len(rows)
+                first, last = np.searchsorted(self._aside, (start, stop))
+                numbers = self._rng.permutation(np.setdiff1d(np.arange(start, stop), self._aside[first:last]))
+                yield numbers, rows[numbers - start] - self._mean
+            self._position = skipped = 0
+
+    def _gather(self, numbers: NDArray[np.intp]) -> Floats:
+        """Rows by their numbers, centred, from one more pass."""
+        found = np.empty((len(numbers), self._scan.d))
+        for start, rows in self._numbered():
+            here = np.flatnonzero((numbers >= start) & (numbers < start + len(rows)))
+            found[here] = rows[numbers[here] - start] - self._mean
+        return found
+
+    def _judged_by(self, aside: Floats) -> Floats:
+        """The rows set aside or, where there is nothing to spare, those of the first batch."""
+        return aside if len(aside) else next(self._scan.batches()) - self._mean
+
+    def _numbered(self) -> Iterator[tuple[int, Rows]]:
+        """All batches, each with the number of its first row."""
         start = 0
         for rows in self._scan.batches():
-            aside = np.zeros(len(rows), dtype=bool)
-            first, last = np.searchsorted(self._aside, (start, start + len(rows)))
-            aside[self._aside[first:last] - start] = True
-            yield rows, aside
+            yield start, rows
             start += len(rows)
 
 

@@ -189,10 +189,10 @@ class Stochastic:
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
         descent = state.descent
-        table: Any = state.feed
+        rows: Any = state.feed
         kept = ("radius", "order", "last_order", "left", "steps", "loss_projected")
         return {
-            "feed": table.dump(),
+            "feed": rows.dump(),
             **{key: getattr(state, key) for key in kept},
             **{key: getattr(descent, key) for key in ("weights", "average", "gradient", "averaged", "here")},
             "rule": descent.rule_state,
@@ -201,8 +201,8 @@ class Stochastic:
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
         d, state = task.d, self.init(task)
-        table: Any = state.feed
-        table.restore(held["feed"])
+        rows: Any = state.feed
+        rows.restore(held["feed"])
         order, last_order = (stored_order(held[key], d) for key in ("order", "last_order"))
         weights, average, gradient = (
             stored_array(held[key], (d, d), state.descent.weights.dtype) for key in ("weights", "average", "gradient")
