@@ -1,0 +1,169 @@
+"""A figure for each experiment, in the paper's arrangement."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from psidag.errors import InputError
+from psidag.experiments.catalogue import NOISES, Experiment
+from psidag.experiments.methods import METHODS
+from psidag.experiments.panels import gap_panel, rate_panel, runtime_panel
+from psidag.experiments.summaries import grouped, problem_of
+from psidag.experiments.table import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+#: Inches of a panel, and of a line of the legend.
+_WIDTH, _HEIGHT, _LINE = 2.9, 2.15, 0.24
+_ABREAST = 3
+_LEGEND_COLUMNS = 4
+_DPI = 110
+#: Shades of a picture that is kept: lines and markers in a dozen colours need no more.
+_SHADES = 96
+
+Draw = Callable[["Axes"], None]
+
+
+def needs_matplotlib() -> None:
+    """Raise if there is nothing to draw with."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise InputError("the figures need matplotlib: pip install 'psidag[plot]'") from None
+
+
+def picture(experiment: Experiment, rows: Sequence[Row]) -> bytes | None:
+    """The figure as PNG, or None if there is nothing to draw: a table, or no rows."""
+    bands = _BANDS[experiment.kind](rows)
+    if not bands:
+        return None
+    figure = _arranged(bands, _legend(experiment, rows))
+    return _png(figure)
+
+
+def _loss_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+    """For every few problems the gap against time and, below it, against gradients."""
+    bands: list[list[Draw]] = []
+    drawn = [row for row in rows if row.curve]
+    panels = sorted(grouped(drawn, problem_of).items(), key=lambda item: _place(item[0]))
+    for first in range(0, len(panels), _ABREAST):
+        some = panels[first : first + _ABREAST]
+        bands.append([_gap(group, "seconds", problem) for problem, group in some])
+        bands.append([_gap(group, "gradients", problem) for problem, group in some])
+    return bands
+
+
+def _curve_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+    """For each problem the gap against time and, beside it, against gradients."""
+    panels = sorted(grouped((row for row in rows if row.curve), problem_of).items(), key=lambda item: _place(item[0]))
+    return [[_gap(group, "seconds", problem), _gap(group, "gradients", problem)] for problem, group in panels]
+
+
+def _runtime_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+    """A band for each graph with a panel for each noise, or one band of graphs where there is one noise."""
+    panels = grouped(rows, lambda row: (row.graph, row.noise))
+    several = len({noise for _, noise in panels}) > 1
+    bands: dict[str, list[Draw]] = {}
+    for (graph, noise), group in sorted(panels.items(), key=lambda item: (item[0][0], NOISES.index(item[0][1]))):
+        title = f"{graph}, {noise} noise"
+        bands.setdefault(graph if several else "all", []).append(
+            lambda axes, group=group, title=title: runtime_panel(axes, group, title)  # type: ignore[misc]
+        )
+    return list(bands.values())
+
+
+def _rate_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+    panels = sorted(grouped((row for row in rows if row.curve), problem_of).items())
+    return [
+        [
+            lambda axes, group=group, problem=problem: rate_panel(axes, group, _title(problem))  # type: ignore[misc]
+            for problem, group in panels
+        ]
+    ] if panels else []  # fmt: skip
+
+
+_BANDS: dict[str, Callable[[Sequence[Row]], list[list[Draw]]]] = {
+    "loss": _loss_bands,
+    "runtime": _runtime_bands,
+    "curves": _curve_bands,
+    "rate": _rate_bands,
+    "table": lambda rows: [],
+}
+
+
+def _gap(group: Sequence[Row], against: str, problem: tuple[str, int, str]) -> Draw:
+    counted = [row for row in group if against == "seconds" or METHODS[row.method].gradients != "none"]
+    return lambda axes: gap_panel(axes, counted, against, _title(problem))  # type: ignore[arg-type]
+
+
+def _place(problem: tuple[str, int, str]) -> tuple[int, int, str]:
+    graph, d, noise = problem
+    return d, NOISES.index(noise), graph
+
+
+def _title(problem: tuple[str, int, str]) -> str:
+    graph, d, noise = problem
+    return f"{graph}, d = {d:,}, {noise}"
+
+
+def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
+    """A handle for each method that is drawn, and for each kind of mark that occurs."""
+    from matplotlib.lines import Line2D
+
+    used = {row.method for row in rows}
+    handles = [
+        Line2D([], [], color=style.colour, marker=style.marker, linestyle=style.line, markersize=6, label=style.label)
+        for method, style in METHODS.items()
+        if method in used and method in experiment.methods
+    ]
+    grey = {"color": "0.4", "linestyle": "none", "markersize": 7}
+    if any(row.over_budget for row in rows):
+        handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="open: over budget", **grey))  # type: ignore[arg-type]
+    if experiment.kind == "runtime" and any(row.failed for row in rows):
+        handles.append(Line2D([], [], marker="x", markeredgewidth=2, label="ended, criterion never met", **grey))  # type: ignore[arg-type]
+    if any(row.recorded for row in rows):
+        handles.append(Line2D([], [], color="0.4", linestyle=(0, (1, 1.5)), label="dotted: recorded run"))
+    if experiment.kind != "runtime":
+        handles.append(Line2D([], [], color="0.55", linestyle=(0, (4, 3)), label="criterion, gap 10 %"))
+    return handles
+
+
+def _arranged(bands: list[list[Draw]], handles: list[Line2D]) -> Figure:
+    """The panels in their bands, the legend above them all."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = max(map(len, bands))
+    lines = -(-len(handles) // min(_LEGEND_COLUMNS, max(2, columns + 1)))
+    figure = Figure(
+        figsize=(max(_WIDTH * columns, 6.0), _HEIGHT * len(bands) + _LINE * lines + 0.15), layout="constrained"
+    )
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(bands), columns, squeeze=False)
+    for axes_of_band, band in zip(grid, bands, strict=True):
+        for axes in axes_of_band[len(band) :]:
+            axes.remove()
+        for axes, draw in zip(axes_of_band, band, strict=False):
+            draw(axes)
+    figure.legend(
+        handles=handles, loc="outside upper center", fontsize=8, frameon=False,
+        ncols=min(_LEGEND_COLUMNS, max(2, columns + 1)),
+    )  # fmt: skip
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    """A small file: as many shades as lines and text need."""
+    from PIL import Image
+
+    raw, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(raw, dpi=_DPI, format="png")
+    raw.seek(0)
+    with Image.open(raw) as image:
+        image.convert("RGB").quantize(_SHADES).save(small, format="png", optimize=True)
+    return small.getvalue()
