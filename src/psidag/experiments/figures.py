@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from psidag.errors import InputError
 from psidag.experiments.catalogue import NOISES, Experiment
 from psidag.experiments.methods import METHODS
-from psidag.experiments.panels import gap_panel, rate_panel, runtime_panel
+from psidag.experiments.panels import Against, gap_panel, rate_panel, runtime_panel
 from psidag.experiments.summaries import grouped, problem_of
 from psidag.experiments.table import Row
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-#: Inches of a panel, and of a line of the legend.
-_WIDTH, _HEIGHT, _LINE = 2.9, 2.15, 0.24
+#: Inches of a panel, of the room for labels beside and below it, and of a line of the legend.
+_WIDTH, _HEIGHT, _LEFT, _BELOW, _LINE = 2.3, 1.6, 0.62, 0.68, 0.19
 _ABREAST = 3
 _LEGEND_COLUMNS = 4
 _DPI = 110
@@ -27,6 +28,9 @@ _DPI = 110
 _SHADES = 96
 
 Draw = Callable[["Axes"], None]
+#: Panels of a row of the figure; None for a place that stays free.
+Band = list[Draw | None]
+Panel = tuple[tuple[str, int, str], list[Row]]
 
 
 def needs_matplotlib() -> None:
@@ -46,29 +50,34 @@ def picture(experiment: Experiment, rows: Sequence[Row]) -> bytes | None:
     return _png(figure)
 
 
-def _loss_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+def _loss_bands(rows: Sequence[Row]) -> list[Band]:
     """For every few problems the gap against time and, below it, against gradients."""
-    bands: list[list[Draw]] = []
+    bands: list[Band] = []
     drawn = [row for row in rows if row.curve]
     panels = sorted(grouped(drawn, problem_of).items(), key=lambda item: _place(item[0]))
     for first in range(0, len(panels), _ABREAST):
         some = panels[first : first + _ABREAST]
         bands.append([_gap(group, "seconds", problem) for problem, group in some])
-        bands.append([_gap(group, "gradients", problem) for problem, group in some])
+        below = [_gap(counted, "gradients", problem) if counted else None for problem, counted in _counted(some)]
+        if any(below):
+            bands.append(below)
     return bands
 
 
-def _curve_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+def _curve_bands(rows: Sequence[Row]) -> list[Band]:
     """For each problem the gap against time and, beside it, against gradients."""
     panels = sorted(grouped((row for row in rows if row.curve), problem_of).items(), key=lambda item: _place(item[0]))
-    return [[_gap(group, "seconds", problem), _gap(group, "gradients", problem)] for problem, group in panels]
+    return [
+        [_gap(group, "seconds", problem), _gap(counted, "gradients", problem) if counted else None]
+        for (problem, group), (_, counted) in zip(panels, _counted(panels), strict=True)
+    ]
 
 
-def _runtime_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+def _runtime_bands(rows: Sequence[Row]) -> list[Band]:
     """A band for each graph with a panel for each noise, or one band of graphs where there is one noise."""
     panels = grouped(rows, lambda row: (row.graph, row.noise))
     several = len({noise for _, noise in panels}) > 1
-    bands: dict[str, list[Draw]] = {}
+    bands: dict[str, Band] = {}
     for (graph, noise), group in sorted(panels.items(), key=lambda item: (item[0][0], NOISES.index(item[0][1]))):
         title = f"{graph}, {noise} noise"
         bands.setdefault(graph if several else "all", []).append(
@@ -77,7 +86,7 @@ def _runtime_bands(rows: Sequence[Row]) -> list[list[Draw]]:
     return list(bands.values())
 
 
-def _rate_bands(rows: Sequence[Row]) -> list[list[Draw]]:
+def _rate_bands(rows: Sequence[Row]) -> list[Band]:
     panels = sorted(grouped((row for row in rows if row.curve), problem_of).items())
     return [
         [
@@ -87,7 +96,7 @@ def _rate_bands(rows: Sequence[Row]) -> list[list[Draw]]:
     ] if panels else []  # fmt: skip
 
 
-_BANDS: dict[str, Callable[[Sequence[Row]], list[list[Draw]]]] = {
+_BANDS: dict[str, Callable[[Sequence[Row]], list[Band]]] = {
     "loss": _loss_bands,
     "runtime": _runtime_bands,
     "curves": _curve_bands,
@@ -96,9 +105,13 @@ _BANDS: dict[str, Callable[[Sequence[Row]], list[list[Draw]]]] = {
 }
 
 
-def _gap(group: Sequence[Row], against: str, problem: tuple[str, int, str]) -> Draw:
-    counted = [row for row in group if against == "seconds" or METHODS[row.method].gradients != "none"]
-    return lambda axes: gap_panel(axes, counted, against, _title(problem))  # type: ignore[arg-type]
+def _counted(panels: Sequence[Panel]) -> list[Panel]:
+    """The same panels with the methods that compute gradients."""
+    return [(problem, [r for r in group if METHODS[r.method].gradients != "none"]) for problem, group in panels]
+
+
+def _gap(group: Sequence[Row], against: Against, problem: tuple[str, int, str]) -> Draw:
+    return lambda axes: gap_panel(axes, group, against, _title(problem))
 
 
 def _place(problem: tuple[str, int, str]) -> tuple[int, int, str]:
@@ -133,26 +146,35 @@ def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
     return handles
 
 
-def _arranged(bands: list[list[Draw]], handles: list[Line2D]) -> Figure:
-    """The panels in their bands, the legend above them all."""
+def _arranged(bands: list[Band], handles: list[Line2D]) -> Figure:
+    """The panels in their bands, the legend above them all; room is given in inches, whatever the number of panels."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     columns = max(map(len, bands))
-    lines = -(-len(handles) // min(_LEGEND_COLUMNS, max(2, columns + 1)))
-    figure = Figure(
-        figsize=(max(_WIDTH * columns, 6.0), _HEIGHT * len(bands) + _LINE * lines + 0.15), layout="constrained"
-    )
+    abreast = min(_LEGEND_COLUMNS, columns + 1)
+    head = _LINE * -(-len(handles) // abreast) + 0.35
+    width, height = columns * (_WIDTH + _LEFT) + 0.15, len(bands) * (_HEIGHT + _BELOW) + head - 0.2
+    figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
-    grid = figure.subplots(len(bands), columns, squeeze=False)
+    grid = figure.subplots(
+        len(bands),
+        columns,
+        squeeze=False,
+        gridspec_kw={
+            "left": _LEFT / width, "right": 1 - 0.15 / width,
+            "bottom": (_BELOW - 0.2) / height, "top": 1 - head / height,
+            "wspace": _LEFT / _WIDTH, "hspace": _BELOW / _HEIGHT,
+        },
+    )  # fmt: skip
     for axes_of_band, band in zip(grid, bands, strict=True):
-        for axes in axes_of_band[len(band) :]:
-            axes.remove()
-        for axes, draw in zip(axes_of_band, band, strict=False):
-            draw(axes)
+        for axes, draw in zip_longest(axes_of_band, band):
+            if draw is None:
+                axes.remove()
+            else:
+                draw(axes)
     figure.legend(
-        handles=handles, loc="outside upper center", fontsize=8, frameon=False,
-        ncols=min(_LEGEND_COLUMNS, max(2, columns + 1)),
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 1.0), fontsize=8, frameon=False, ncols=abreast
     )  # fmt: skip
     return figure
 

@@ -90,7 +90,7 @@ METHODS: dict[str, Method] = {
     "sparse": Method(
         "sparse", lambda *_: Sparse(), "none", "#000000", "*", (0.1, 1.2), within_rounds=False, touch=True
     ),
-    "eqvar": Method("EqVar", lambda *_: EqVar(), "none", "#777777", "X", (0.02, 2.0), within_rounds=False),
+    "eqvar": Method("EqVar", lambda *_: EqVar(), "none", "#777777", "p", (0.02, 2.0), within_rounds=False),
     "sort-regress": Method(
         "sort-and-regress", lambda *_: SortRegress(), "none", "#8C6D31", "d", (0.02, 2.0), within_rounds=False
     ),
@@ -102,7 +102,7 @@ METHODS: dict[str, Method] = {
     "psidag-source": Method(
         "ψDAG, weighted by curvature",
         lambda *_: Stochastic(projection="source"),
-        "samples", "#999933", "p", (0.6, 2.2), ":", stream=True,
+        "samples", "#999933", ">", (0.6, 2.2), ":", stream=True,
     ),
     "order-true": Method(
         "true order", _within(_true_order), "samples", "#117733", "<", (20.0, 1.0), stream=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,38 +22,48 @@ Against = Literal["seconds", "gradients"]
 _LEAST_GAP = 1e-4
 _LABELS = {"seconds": "seconds", "gradients": "stochastic gradients"}
 _GRID = 120
+#: The line of recorded rows.
+_DOTTED = (0, (1, 1.5))
 
 
 def gap_panel(axes: Axes, rows: Sequence[Row], against: Against, title: str) -> None:
-    """The gap of each method's iterates: median and range over seeds, its end marked."""
+    """The gap of each method's best iterate so far: median and range over seeds, its end marked."""
     for method, runs in grouped(rows, lambda row: row.method).items():
-        curves = [np.array(row.curve)[:, [0 if against == "seconds" else 1, 2]] for row in runs if row.curve]
-        curves = [curve[curve[:, 0] > 0] for curve in curves]
-        curves = [curve for curve in curves if len(curve)]
+        curves = [curve for row in runs if len(curve := _best_so_far(row, against))]
         if curves:
             _draw_curves(axes, method, curves, runs)
     axes.axhline(GOAL, color="0.55", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     axes.set(xscale="log", yscale="log", xlabel=_LABELS[against], ylabel="gap to the true model")
+    _whole_decades(axes, "x")
+    _whole_decades(axes, "y")
     _finish(axes, title)
+
+
+def _best_so_far(row: Row, against: Against) -> NDArray[np.float64]:
+    """Points of (time or gradients, lowest gap until then)."""
+    points = np.array(row.curve).reshape(-1, 3)
+    points = points[points[:, 0 if against == "seconds" else 1] > 0]
+    return np.column_stack([points[:, 0 if against == "seconds" else 1], np.minimum.accumulate(points[:, 2])])
 
 
 def _draw_curves(axes: Axes, method: str, curves: list[NDArray[np.float64]], runs: Sequence[Row]) -> None:
     style = METHODS[method]
-    line = (0, (1, 1.5)) if all(row.recorded for row in runs) else style.line
+    line = _DOTTED if all(row.recorded for row in runs) else style.line
     low, high = min(curve[0, 0] for curve in curves), max(curve[-1, 0] for curve in curves)
     if high > low * 1.001:
-        grid = np.unique(np.concatenate([np.geomspace(low, high, _GRID), [curve[-1, 0] for curve in curves]]))
+        grid = np.unique(np.concatenate([np.geomspace(low, high, _GRID), *(curve[:, 0] for curve in curves)]))
         values = np.array([_held(curve, grid) for curve in curves])
-        middle = np.array([np.nanmedian(column) for column in values.T])
+        middle = np.nanmedian(values, axis=0)
         axes.plot(grid, _shown(middle), color=style.colour, linestyle=line, linewidth=1.3, zorder=3)
         if len(curves) > 1:
             low_end, high_end = _shown(np.nanmin(values, axis=0)), _shown(np.nanmax(values, axis=0))
             axes.fill_between(grid, low_end, high_end, color=style.colour, alpha=0.15, linewidth=0, zorder=2)
-    for curve, row in zip(curves, [row for row in runs if row.curve], strict=False):
-        axes.plot(
-            curve[-1, 0], _shown(curve[-1:, 1])[0], marker=style.marker, markersize=6, linestyle="none", zorder=4,
-            markeredgecolor=style.colour, markerfacecolor="white" if row.over_budget else style.colour,
-        )  # fmt: skip
+    end, gap = np.median([curve[-1] for curve in curves], axis=0)
+    most_over = 2 * sum(row.over_budget for row in runs) > len(runs)
+    axes.plot(
+        end, _shown(gap), marker=style.marker, markersize=6, linestyle="none", zorder=4,
+        markeredgecolor=style.colour, markerfacecolor="white" if most_over else style.colour,
+    )  # fmt: skip
 
 
 def _held(curve: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -62,7 +72,7 @@ def _held(curve: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.f
     return np.where(last >= 0, curve[np.maximum(last, 0), 1], np.nan)
 
 
-def _shown(gap: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shown(gap: Any) -> Any:
     return np.maximum(gap, _LEAST_GAP)
 
 
@@ -80,7 +90,7 @@ def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
             ]
             axes.errorbar(
                 list(met), medians, yerr=spread, color=style.colour, marker=style.marker, markersize=5.5, capsize=2,
-                linestyle=(0, (1, 1.5)) if all(row.recorded for row in runs) else style.line, linewidth=1.3,
+                linestyle=_DOTTED if all(row.recorded for row in runs) else style.line, linewidth=1.3,
                 elinewidth=0.9, zorder=3,
             )  # fmt: skip
         for d, found in sizes.items():
@@ -98,6 +108,8 @@ def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
     sizes_here = sorted({row.d for row in rows})
     axes.set_xticks(sizes_here, [f"{d:,}" if d < 10_000 else f"{d // 1000}k" for d in sizes_here], fontsize=7)
     axes.set_xticks([], minor=True)
+    axes.set_xlim(sizes_here[0] / 1.4, sizes_here[-1] * 1.4)
+    _whole_decades(axes, "y")
     _finish(axes, title)
 
 
@@ -113,6 +125,17 @@ def rate_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
         axes.plot(ends, top * (ends / low) ** power, color="0.4", linewidth=1, linestyle=dash, zorder=1)
         label = "1/√T" if power == -0.5 else "1/T"
         axes.annotate(label, (high, top * (high / low) ** power), color="0.3", fontsize=8, ha="right", va="bottom")
+
+
+def _whole_decades(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Powers of ten as labels, and two of them in sight at least."""
+    from matplotlib.ticker import NullFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    if math.log10(high / low) < 2:
+        axis.set_view_interval(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)), ignore=True)
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _finish(axes: Axes, title: str) -> None:

@@ -119,10 +119,8 @@ class Row:
     def from_dict(cls, given: dict[str, Any]) -> Row:
         """The row of a dictionary; fields it does not know are left out."""
         known = {field.name for field in fields(cls)}
-        values: dict[str, Any] = {
-            key: math.nan if value is None else value for key, value in given.items() if key in known
-        }
-        values["curve"] = tuple(tuple(math.nan if x is None else x for x in p) for p in given.get("curve", ()))
+        values = {key: _number(value) for key, value in given.items() if key in known}
+        values["curve"] = tuple(tuple(map(_number, point)) for point in given.get("curve", ()))
         return cls(**values)
 
 
@@ -233,6 +231,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value
+
+
+def _number(value: Any) -> Any:
+    return math.nan if value is None else value
 
 
 def _short(value: Any) -> Any:
