@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from psidag.cli.app import app
-from psidag.cli.console import progress, say
+from psidag.cli.console import complain, progress, say
 
 _EXAMPLES = """
 Examples:
@@ -57,7 +57,11 @@ def reproduce(
     folder = Path(output)
     table = ResultTable(folder / "results.jsonl")
     if not only_page:
-        run_cells(plan(chosen, size), table, at_once=side_by_side, threads=threads, say=progress)
+        try:
+            run_cells(plan(chosen, size), table, at_once=side_by_side, threads=threads, say=progress)
+        except KeyboardInterrupt:
+            complain(f"stopped; what is done is in {table.path}, and the same command goes on from there")
+            raise typer.Exit(130) from None
     others = [row for row in recorded_rows() if row.n in (size.n, 853)] if recorded else []
     progress("drawing")
     say(str(write_page(chosen, size, merged(table.rows(), others), folder)))
