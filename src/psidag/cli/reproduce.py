@@ -62,7 +62,7 @@ def reproduce(
         except KeyboardInterrupt:
             complain(f"stopped; what is done is in {table.path}, and the same command goes on from there")
             raise typer.Exit(130) from None
-    others = [row for row in recorded_rows() if row.n in (size.n, 853)] if recorded else []
+    others = recorded_rows(size.n) if recorded else []
     progress("drawing")
     say(str(write_page(chosen, size, merged(table.rows(), others), folder)))
 

@@ -213,10 +213,10 @@ def plan(experiments: Sequence[Experiment], preset: Preset) -> list[Cell]:
 
 def expected_seconds(cell: Cell) -> float:
     """Roughly how long a cell takes, its start and the drawing of its problem included."""
-    at_hundred, power = METHODS[cell.method].cost
+    at_least, at_hundred, power = METHODS[cell.method].cost
     d = cell.problem.d
-    setup = 1.0 + 2e-7 * d * (cell.problem.n + cell.problem.n_test)
-    return setup + min(cell.seconds, at_hundred * math.pow(d / 100, power))
+    setup = 0.7 + 2e-7 * d * (cell.problem.n + cell.problem.n_test)
+    return setup + 1.2 * min(cell.seconds, at_least + at_hundred * math.pow(d / 100, power))
 
 
 def _pairs(experiment: Experiment, preset: Preset) -> Iterator[tuple[ProblemSpec, str]]:

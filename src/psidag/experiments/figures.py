@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 from psidag.errors import InputError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Inches of a panel, of the room for labels beside and below it, and of a line of the legend.
 _WIDTH, _HEIGHT, _LEFT, _BELOW, _LINE = 2.3, 1.6, 0.62, 0.68, 0.19
-_ABREAST = 3
+_MOST_ABREAST = 3
 _LEGEND_COLUMNS = 4
 _DPI = 110
 #: Shades of a picture that is kept: lines and markers in a dozen colours need no more.
@@ -53,10 +53,7 @@ def picture(experiment: Experiment, rows: Sequence[Row]) -> bytes | None:
 def _loss_bands(rows: Sequence[Row]) -> list[Band]:
     """For every few problems the gap against time and, below it, against gradients."""
     bands: list[Band] = []
-    drawn = [row for row in rows if row.curve]
-    panels = sorted(grouped(drawn, problem_of).items(), key=lambda item: _place(item[0]))
-    for first in range(0, len(panels), _ABREAST):
-        some = panels[first : first + _ABREAST]
+    for some in _abreast(_panels(rows)):
         bands.append([_gap(group, "seconds", problem) for problem, group in some])
         below = [_gap(counted, "gradients", problem) if counted else None for problem, counted in _counted(some)]
         if any(below):
@@ -64,9 +61,23 @@ def _loss_bands(rows: Sequence[Row]) -> list[Band]:
     return bands
 
 
+def _panels(rows: Sequence[Row]) -> list[Panel]:
+    """The problems with curves, small ones first."""
+    groups = grouped((row for row in rows if row.curve), problem_of)
+    return sorted(groups.items(), key=lambda item: _place(item[0]))
+
+
+def _abreast(panels: list[Panel]) -> list[list[Panel]]:
+    """A size to a band where that has several noises or graphs, else as many sizes as fit."""
+    sizes = [list(group) for _, group in groupby(panels, key=lambda panel: panel[0][1])]
+    if max(map(len, sizes), default=1) > 1:
+        return sizes
+    return [panels[first : first + _MOST_ABREAST] for first in range(0, len(panels), _MOST_ABREAST)]
+
+
 def _curve_bands(rows: Sequence[Row]) -> list[Band]:
     """For each problem the gap against time and, beside it, against gradients."""
-    panels = sorted(grouped((row for row in rows if row.curve), problem_of).items(), key=lambda item: _place(item[0]))
+    panels = _panels(rows)
     return [
         [_gap(group, "seconds", problem), _gap(counted, "gradients", problem) if counted else None]
         for (problem, group), (_, counted) in zip(panels, _counted(panels), strict=True)

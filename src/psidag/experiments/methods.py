@@ -35,8 +35,9 @@ class Method:
         each; or none.
     colour, marker, line : str
         How it is drawn, the same in every figure.
-    cost : (float, float)
-        Rough seconds at 100 variables on one thread, and the power of d they grow with; for estimates only.
+    cost : (float, float, float)
+        Rough seconds on one thread at very few variables, those that 100 variables add, and the power of d that these
+        grow with; for estimates only.
     stream : bool
         Whether it is fed fresh rows without end instead of the n rows of the problem.
     within_rounds : bool
@@ -52,7 +53,7 @@ class Method:
     gradients: Literal["samples", "full", "none"]
     colour: str
     marker: str
-    cost: tuple[float, float]
+    cost: tuple[float, float, float]
     line: Literal["-", "--", ":"] = "-"
     stream: bool = False
     within_rounds: bool = True
@@ -80,41 +81,41 @@ def _random_order(problem: Problem, seed: int) -> np.ndarray:
 #: Every method by its key, ψDAG first.
 METHODS: dict[str, Method] = {
     "psidag-stream": Method(
-        "ψDAG, fresh samples", lambda *_: Stochastic(), "samples", "#0072B2", "o", (0.6, 2.2), stream=True
+        "ψDAG, fresh samples", lambda *_: Stochastic(), "samples", "#0072B2", "o", (0.1, 0.4, 2.0), stream=True
     ),
-    "psidag-rows": Method("ψDAG, same rows", lambda *_: Stochastic(), "samples", "#56B4E9", "s", (0.6, 1.8)),
-    "golem": Method("GOLEM", lambda *_: Golem(), "full", "#D55E00", "^", (130.0, 2.0), selects=False),
-    "dagma": Method("DAGMA", lambda *_: Dagma(), "full", "#E69F00", "v", (15.0, 2.6), selects=False),
-    "notears": Method("NOTEARS", lambda *_: Notears(), "full", "#CC79A7", "D", (4.0, 2.6), selects=False),
-    "exact": Method("exact", lambda *_: Exact(), "full", "#009E73", "P", (0.1, 2.2), within_rounds=False),
+    "psidag-rows": Method("ψDAG, same rows", lambda *_: Stochastic(), "samples", "#56B4E9", "s", (0.1, 0.35, 1.6)),
+    "golem": Method("GOLEM", lambda *_: Golem(), "full", "#D55E00", "^", (6.0, 60.0, 2.5), selects=False),
+    "dagma": Method("DAGMA", lambda *_: Dagma(), "full", "#E69F00", "v", (0.5, 9.0, 2.3), selects=False),
+    "notears": Method("NOTEARS", lambda *_: Notears(), "full", "#CC79A7", "D", (0.2, 6.0, 2.6), selects=False),
+    "exact": Method("exact", lambda *_: Exact(), "full", "#009E73", "P", (0.01, 0.03, 2.6), within_rounds=False),
     "sparse": Method(
-        "sparse", lambda *_: Sparse(), "none", "#000000", "*", (0.1, 1.2), within_rounds=False, touch=True
+        "sparse", lambda *_: Sparse(), "none", "#000000", "*", (0.01, 0.03, 1.25), within_rounds=False, touch=True
     ),
-    "eqvar": Method("EqVar", lambda *_: EqVar(), "none", "#777777", "p", (0.02, 2.0), within_rounds=False),
+    "eqvar": Method("EqVar", lambda *_: EqVar(), "none", "#777777", "p", (0.01, 0.01, 1.6), within_rounds=False),
     "sort-regress": Method(
-        "sort-and-regress", lambda *_: SortRegress(), "none", "#8C6D31", "d", (0.02, 2.0), within_rounds=False
+        "sort-and-regress", lambda *_: SortRegress(), "none", "#8C6D31", "d", (0.01, 0.01, 1.6), within_rounds=False
     ),
     "psidag-target": Method(
         "ψDAG, weighted as printed",
         lambda *_: Stochastic(projection="target"),
-        "samples", "#882255", "h", (0.6, 2.2), "--", stream=True,
+        "samples", "#882255", "h", (0.1, 0.4, 2.0), "--", stream=True,
     ),
     "psidag-source": Method(
         "ψDAG, weighted by curvature",
         lambda *_: Stochastic(projection="source"),
-        "samples", "#999933", ">", (0.6, 2.2), ":", stream=True,
+        "samples", "#999933", ">", (0.1, 0.4, 2.0), ":", stream=True,
     ),
     "order-true": Method(
-        "true order", _within(_true_order), "samples", "#117733", "<", (20.0, 1.0), stream=True,
+        "true order", _within(_true_order), "samples", "#117733", "<", (0.5, 2.0, 1.5), stream=True,
         selects=False,
     ),
     "order-true-sgd": Method(
         "true order, plain SGD",
         _within(_true_order, rule=SGD(schedule="sqrt")),
-        "samples", "#332288", ">", (20.0, 1.0), "--", stream=True, selects=False,
+        "samples", "#332288", ">", (0.5, 2.0, 1.5), "--", stream=True, selects=False,
     ),
     "order-random": Method(
-        "random order", _within(_random_order), "samples", "#AA4499", "8", (20.0, 1.0), stream=True,
+        "random order", _within(_random_order), "samples", "#AA4499", "8", (0.5, 2.0, 1.5), stream=True,
         selects=False,
     ),
 }  # fmt: skip
