@@ -325,6 +325,8 @@ def test_failures_count_only_runs_that_came_to_their_end():
 def test_growth_hours_and_what_was_not_run():
     rows = [r for d in (100, 500, 1000) for r in race(1e-4 * d, 1e-6 * d**2.5, 1e-6 * d**3, d=d)]
     assert answer("grows more slowly", rows).answer == "confirmed"
+    assert "100 to 1,000 nodes: ψDAG 1.00, GOLEM 2.50" in answer("grows more slowly", rows).numbers
+    assert answer("grows more slowly", rows[:3]).answer == "not testable here"
     golem = answer("GOLEM takes over 36", rows)
     assert golem.answer == "not testable here"
     assert "power 2.50" in golem.numbers

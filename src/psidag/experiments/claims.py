@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from psidag.experiments.methods import METHODS
 from psidag.experiments.summaries import (
-    Growth,
     Timing,
     best_iterate,
     fall,
@@ -31,6 +30,8 @@ PUBLISHED_SACHS = {
 _SMALL = 100
 _FEW_HOURS = 12 * 3600.0
 _WALL = 36 * 3600.0
+#: A fit is trusted up to so many times its last size.
+_REACH = 10
 
 
 class Verdict(NamedTuple):
@@ -176,7 +177,7 @@ def _hours_at_ten_thousand(rows: Rows) -> Verdict:
         said += [f"ψDAG {shown_seconds(found.median)} on {graph}" for graph, found in ours.items()]
         return _decided(all(found.median <= _FEW_HOURS for found in ours.values()), "; ".join(said))
     fit = growth(_plain(rows, "psidag-stream", "ER2"))
-    if fit is not None:
+    if fit is not None and fit.last * _REACH >= 10_000:
         said.append(
             f"ψDAG on fresh samples was run to d = {max(fit.medians):,}, where it takes "
             f"{shown_seconds(fit.medians[max(fit.medians)])}; its growth points to {shown_seconds(fit.at(10_000))}"
@@ -185,19 +186,25 @@ def _hours_at_ten_thousand(rows: Rows) -> Verdict:
 
 
 def _growth(rows: Rows) -> Verdict:
-    parts, holds, compared = [], True, 0
+    """Slopes are compared over the sizes at which both met the criterion."""
+    parts, holds = [], True
     for graph in ("ER2", "SF2", "ER6"):
-        fits = {m: growth(_plain(rows, m, graph)) for m in (*_GRADIENT_RACE, "sparse")}
-        known: dict[str, Growth] = {m: fit for m, fit in fits.items() if fit is not None}
-        if "psidag-stream" in known and {"golem", "dagma"} & set(known):
-            compared += 1
-            others = [known[m].slope for m in ("golem", "dagma") if m in known]
-            holds &= known["psidag-stream"].slope < min(others)
-            said = ", ".join(f"{METHODS[m].label} {f.slope:.2f} ({f.first}–{f.last:,})" for m, f in known.items())
-            parts.append(f"{graph}: {said}")
-    if not compared:
-        return _untested("fewer than two sizes met the criterion")
-    return _decided(holds, "power of d (over sizes): " + "; ".join(parts))
+        for other in ("golem", "dagma"):
+            ours, theirs = (_plain(rows, method, graph) for method in ("psidag-stream", other))
+            both = _sizes_met(ours) & _sizes_met(theirs)
+            fits = [growth(row for row in group if row.d in both) for group in (ours, theirs)]
+            if fits[0] is None or fits[1] is None or fits[0].last < _SMALL:
+                continue
+            holds &= fits[0].slope < fits[1].slope
+            slopes = f"ψDAG {fits[0].slope:.2f}, {METHODS[other].label} {fits[1].slope:.2f}"
+            parts.append(f"{graph}, {fits[0].first} to {fits[0].last:,} nodes: {slopes}")
+    if not parts:
+        return _untested("there are no two sizes at which ψDAG and another met the criterion")
+    return _decided(holds, "power of d: " + "; ".join(parts))
+
+
+def _sizes_met(rows: Rows) -> set[int]:
+    return {d for d, group in grouped(rows, lambda row: row.d).items() if math.isfinite(timing(group).median)}
 
 
 def _beyond(method: str, d: int) -> Callable[[Rows], Verdict]:
@@ -207,8 +214,8 @@ def _beyond(method: str, d: int) -> Callable[[Rows], Verdict]:
         if found.runs and (found.reached or found.bound >= _WALL):
             return _decided(not found.reached or found.median > _WALL, f"median {shown_seconds(found.median)}")
         fit = growth(_plain(rows, method, "ER2"))
-        if fit is None:
-            return _untested("not run at that size, and at too few others to say more")
+        if fit is None or fit.last * _REACH < d:
+            return _untested("not run at that size, nor near enough to it to say more")
         return _untested(
             f"not run at that size; {shown_seconds(fit.medians[fit.last])} at d = {fit.last:,}, and its growth "
             f"(power {fit.slope:.2f}) points to {shown_seconds(fit.at(d))} at {d:,} on this machine"
@@ -251,7 +258,7 @@ def _sachs(rows: Rows) -> dict[str, tuple[float, float, float, float]]:
             median(r.fpr_03 for r in group),
             median(r.learned_edges_03 for r in group),
         )
-        for method, group in runs.items()
+        for method, group in sorted(runs.items(), key=lambda item: list(METHODS).index(item[0]))
     }
 
 
@@ -305,11 +312,15 @@ def _stream_beats_rows(rows: Rows) -> Verdict:
         if {"psidag-stream", "psidag-rows"} <= set(runs):
             pairs += 1
             better += runs["psidag-stream"] < runs["psidag-rows"]
-            gaps.append((runs["psidag-stream"], runs["psidag-rows"]))
+            gaps.append((runs["psidag-stream"], runs["psidag-rows"], group[0].d))
     if not pairs:
         return _untested("no problem was run to the end both ways")
-    stream, table = (median(column) for column in zip(*gaps, strict=True))
-    numbers = f"lower on {better} of {pairs} problems; median gap {100 * stream:.2g} % against {100 * table:.2g} %"
+    stream, table = median(gap[0] for gap in gaps), median(gap[1] for gap in gaps)
+    numbers = f"lower in {better} of {pairs} pairs of runs; median gap {100 * stream:.2g} % against {100 * table:.2g} %"
+    large = [(mine, other) for mine, other, d in gaps if d >= _SMALL]
+    if large:
+        won = sum(mine < other for mine, other in large)
+        numbers += f"; from {_SMALL} nodes on in {won} of {len(large)}"
     return _decided(better >= 0.9 * pairs, numbers)
 
 
