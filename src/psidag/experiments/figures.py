@@ -27,6 +27,9 @@ _DPI = 110
 #: Shades of a picture that is kept: lines and markers in a dozen colours need no more.
 _SHADES = 96
 
+#: Noises that are called after somebody.
+_NAMES = {"gaussian": "Gaussian", "gumbel": "Gumbel"}
+
 Draw = Callable[["Axes"], None]
 #: Panels of a row of the figure; None for a place that stays free.
 Band = list[Draw | None]
@@ -90,7 +93,7 @@ def _runtime_bands(rows: Sequence[Row]) -> list[Band]:
     several = len({noise for _, noise in panels}) > 1
     bands: dict[str, Band] = {}
     for (graph, noise), group in sorted(panels.items(), key=lambda item: (item[0][0], NOISES.index(item[0][1]))):
-        title = f"{graph}, {noise} noise"
+        title = f"{graph}, {_NAMES.get(noise, noise)} noise"
         bands.setdefault(graph if several else "all", []).append(
             lambda axes, group=group, title=title: runtime_panel(axes, group, title)  # type: ignore[misc]
         )
@@ -132,7 +135,7 @@ def _place(problem: tuple[str, int, str]) -> tuple[int, int, str]:
 
 def _title(problem: tuple[str, int, str]) -> str:
     graph, d, noise = problem
-    return f"{graph}, d = {d:,}, {noise}"
+    return f"{graph}, d = {d:,}, {_NAMES.get(noise, noise)}"
 
 
 def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:

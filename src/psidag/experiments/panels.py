@@ -106,7 +106,7 @@ def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
                 )  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel="seconds to the criterion")
     sizes_here = sorted({row.d for row in rows})
-    axes.set_xticks(sizes_here, [f"{d:,}" if d < 10_000 else f"{d // 1000}k" for d in sizes_here], fontsize=7)
+    axes.set_xticks(sizes_here, [f"{d // 1000}k" if d % 1000 == 0 else str(d) for d in sizes_here], fontsize=7)
     axes.set_xticks([], minor=True)
     axes.set_xlim(sizes_here[0] / 1.4, sizes_here[-1] * 1.4)
     _whole_decades(axes, "y")
