@@ -50,10 +50,10 @@ def write_page(experiments: Sequence[Experiment], preset: Preset, rows: Sequence
             (folder / "figures" / f"{experiment.name}.png").write_bytes(image)
         sections.append(_section(experiment, mine, image))
         short.append(_short_section(experiment, mine, image))
-    about = _about(preset, rows)
+    about = [*_about(preset, rows), _not_run(experiments, preset, rows)]
     page = folder / "index.html"
     page.write_text(_page(about, answers, sections), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(about, answers, short, experiments, preset, rows), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(about, answers, short), encoding="utf-8")
     write_csv(rows, folder / "results.csv")
     return page
 
@@ -90,6 +90,11 @@ def _about(preset: Preset, rows: Sequence[Row]) -> list[str]:
         machines = ", ".join(sorted({row.machine for row in rows if row.recorded}))
         lines.append(f"{len(rows) - len(own)} cells come from the recorded run ({machines}) and are marked as such.")
     return lines
+
+
+def _not_run(experiments: Sequence[Experiment], preset: Preset, rows: Sequence[Row]) -> str:
+    missing = {cell.key for e in experiments for cell in cells_of(e, preset)} - {row.key for row in rows}
+    return f"{len(missing)} cells of the preset have not been run." if missing else "Every cell of the preset was run."
 
 
 def _page(about: list[str], answers: list[tuple[Claim, Verdict]], sections: list[str]) -> str:
@@ -140,20 +145,11 @@ def _short_section(experiment: Experiment, rows: Sequence[Row], image: bytes | N
     return "\n\n".join(parts)
 
 
-def _readme(
-    about: list[str],
-    answers: list[tuple[Claim, Verdict]],
-    sections: list[str],
-    experiments: Sequence[Experiment],
-    preset: Preset,
-    rows: Sequence[Row],
-) -> str:
+def _readme(about: list[str], answers: list[tuple[Claim, Verdict]], sections: list[str]) -> str:
     table = [["the paper says", "here", "numbers"]]
     table += [[claim.says, f"**{verdict.answer}**", verdict.numbers] for claim, verdict in answers]
-    missing = {cell.key for e in experiments for cell in cells_of(e, preset)} - {row.key for row in rows}
-    unrun = f"{len(missing)} cells of the preset have not been run." if missing else "Every cell of the preset was run."
     files = "`index.html` is the whole page in one file, with every number; `results.csv` is the table behind it."
-    head = ["# The experiments of the ψDAG paper, reproduced", *about, unrun, _HOW, files, "## The claims"]
+    head = ["# The experiments of the ψDAG paper, reproduced", *about, _HOW, files, "## The claims"]
     return "\n\n".join([*head, _markdown_table(table), *sections]) + "\n"
 
 
