@@ -343,10 +343,35 @@ def test_compare_prints_one_row_a_method(call, tmp_path):
 def test_help_version_and_completion(call):
     code, out, _ = call()
     assert code == 0
-    for command in ("fit", "info", "simulate", "evaluate", "compare", "convert", "demo"):
+    for command in ("fit", "info", "simulate", "evaluate", "compare", "convert", "demo", "reproduce"):
         assert command in out
         assert call(command, "--help")[0] == 0
     assert call("--version")[1].startswith("psidag ")
+
+
+def test_reproduce_lists_its_figures(call):
+    code, out, _ = call("reproduce", "--list", "--preset", "paper")
+    assert code == 0
+    assert "fig-runtime" in out
+    assert "table-sachs" in out
+    code, _, err = call("reproduce", "fig-unheard-of")
+    assert code == 2
+    assert "fig-unheard-of" in err
+    code, _, err = call("reproduce", "--preset", "huge")
+    assert code == 2
+    assert "laptop" in err
+
+
+@pytest.mark.slow
+def test_reproduce_a_table_and_go_on(call, tmp_path):
+    code, out, err = call("reproduce", "table-sachs", "--preset", "smoke", "--output", "page")
+    assert code == 0
+    assert out.strip() == str(Path("page") / "index.html")
+    assert "0 of them done before" in err
+    assert "DAGMA" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    code, _, err = call("reproduce", "table-sachs", "--preset", "smoke", "--output", "page")
+    assert code == 0
+    assert "8 cells, 8 of them done before" in err
 
 
 def test_simulate_from_a_graph_file(call, tmp_path):

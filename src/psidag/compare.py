@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
@@ -18,13 +14,12 @@ from psidag.framework import Engine
 from psidag.graph.comparison import Comparison
 from psidag.graph.dag import DAG
 from psidag.learn import learn_dag
+from psidag.process import Report, peak_megabytes, reset_peak, run_apart
 from psidag.simulate.problem import Problem
 
 #: A solver, or the options of :func:`learn_dag` that make a method.
 Method: TypeAlias = str | Engine | Mapping[str, Any]
 
-#: What starts in the new process.
-_ENTRY = "from psidag.compare import _serve; _serve()"
 #: Seconds, after twice its budget, until a method that does not heed it is killed.
 _GRACE = 30.0
 _NOTES = (
@@ -185,31 +180,19 @@ def _run(problem: Problem, label: str, options: dict[str, Any]) -> Score:
         return Score(label, "failed", f"it cannot be sent to a process of its own: {error}")
     limit = options["max_time"]
     patience = None if limit is None else 2 * limit + _GRACE
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-c", _ENTRY]
-    try:
-        done = subprocess.run(command, input=order, capture_output=True, env=environment, timeout=patience)
-    except subprocess.TimeoutExpired:
+    ended = run_apart("psidag.compare:_score", order, patience=patience)
+    if ended.killed:
         return Score(label, "killed", f"not back {patience:g} s after the start, with max_time={limit:g} s")
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
-        return Score(label, "failed", f"its process ended with code {done.returncode}: {last}")
-    return Score(label, **pickle.loads(done.stdout))
+    if not ended.answered:
+        return Score(label, "failed", f"its process ended with code {ended.code}: {ended.remark}")
+    return Score(label, **ended.answer)
 
 
-def _serve() -> None:
-    """In the new process: read the problem and the options, write what came of them."""
-    answer = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a method prints must not mix with the answer
-    problem, options = pickle.load(sys.stdin.buffer)
-    with answer:
-        pickle.dump(_score(problem, options), answer)
-
-
-def _score(problem: Problem, options: dict[str, Any]) -> dict[str, Any]:
-    with suppress(OSError), open("/proc/self/clear_refs", "w") as switch:
-        switch.write("5")  # Linux: let the peak begin at what is held now
-    held, start = _peak_megabytes(), time.perf_counter()
+def _score(order: tuple[Problem, dict[str, Any]], _: Report) -> dict[str, Any]:
+    """In the new process: what comes of a problem and the options of a method."""
+    problem, options = order
+    reset_peak()
+    held, start = peak_megabytes(), time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
@@ -221,23 +204,10 @@ def _score(problem: Problem, options: dict[str, Any]) -> dict[str, Any]:
         "status": solution.status.code,
         "message": solution.status.message,
         "seconds": seconds,
-        "memory": _peak_megabytes() - held,
+        "memory": peak_megabytes() - held,
         "dag": solution.dag,
         "measures": problem.compare(solution.dag),
     }
-
-
-def _peak_megabytes() -> float:
-    """The most resident memory this process has held; nan where the system does not say."""
-    with suppress(OSError), open("/proc/self/status") as lines:
-        # getrusage would also count what the parent held when it started this process.
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-    try:
-        import resource
-    except ImportError:
-        return float("nan")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def _number(value: float) -> str:

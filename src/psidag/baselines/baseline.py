@@ -91,8 +91,11 @@ def within(task: Task, order: Order, allowed: NDArray[np.bool_] | None) -> Candi
 
 
 def iterations_at_once(d: int) -> int:
-    """How many iterations of a dozen products of d × d matrices make a slice of a tenth of a second or so."""
-    return max(1, int(2e8 / d**3))
+    """How many iterations of a dozen products of d × d matrices make a slice of a tenth of a second or less.
+
+    No more than 100, so that who watches the run between slices sees it move.
+    """
+    return max(1, min(100, int(2e8 / d**3)))
 
 
 def next_stop(d: int, iteration: int, checkpoint: int, limit: int) -> int:

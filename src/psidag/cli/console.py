@@ -25,6 +25,12 @@ def note(text: str) -> None:
     sys.stderr.write(f"note: {text}\n")
 
 
+def progress(text: str) -> None:
+    """How far a long run is, at once and apart from the result."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
 def complain(text: str) -> None:
     """Why there is no result."""
     sys.stderr.write(f"psidag: {text}\n")

@@ -1,0 +1,238 @@
+"""Every experiment of the paper by the name of its figure or table, and how much of it each preset runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from psidag.errors import InputError, listing
+from psidag.experiments.cells import SACHS, Cell, ProblemSpec
+from psidag.experiments.methods import ALL, METHODS, OURS_BEYOND, PSIDAG
+from psidag.experiments.presets import PRESETS, Preset
+
+NOISES = ("gaussian", "exponential", "gumbel")
+_GAUSSIAN = ("gaussian",)
+
+Kind = Literal["loss", "runtime", "curves", "rate", "table"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Problems times methods."""
+
+    graphs: tuple[str, ...]
+    sizes: tuple[int, ...]
+    noises: tuple[str, ...] = _GAUSSIAN
+    methods: tuple[str, ...] = ALL
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table of the paper.
+
+    Attributes
+    ----------
+    name : str
+        After the paper's label.
+    kind : str
+        How it is drawn: loss against time and against gradients, run time against d, curves of one problem each, the
+        rate of the theorem, or a table.
+    title, claim : str
+        What it shows, and what the paper says about it, in one sentence.
+    blocks : tuple of Block
+        What is run.
+    """
+
+    name: str
+    kind: Kind
+    title: str
+    claim: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """All of its methods, in the order of the legend."""
+        used = {method for block in self.blocks for method in block.methods}
+        return tuple(method for method in METHODS if method in used)
+
+
+def _small(graph: str) -> Experiment:
+    return Experiment(
+        f"fig-{graph.lower()}-small",
+        "loss",
+        f"{graph}, small graphs: loss against time and against stochastic gradients",
+        "Below 100 nodes DAGMA is fast but needs more gradients; GOLEM is steadier than DAGMA, ψDAG the steadiest.",
+        (Block((graph,), (10, 50, 100), NOISES),),
+    )
+
+
+def _medium(graph: str) -> Experiment:
+    return Experiment(
+        f"fig-{graph.lower()}-medium",
+        "loss",
+        f"{graph}, medium graphs: loss against time and against stochastic gradients",
+        "From 500 nodes on ψDAG converges fastest, and DAGMA takes many more gradients than ψDAG and GOLEM.",
+        (Block((graph,), (500, 1000), NOISES), Block((graph,), (3000,))),
+    )
+
+
+def _dense(graph: str) -> Experiment:
+    return Experiment(
+        f"fig-{graph.lower()}",
+        "loss",
+        f"{graph}, dense graphs: loss against time and against stochastic gradients",
+        "On dense graphs ψDAG beats GOLEM and DAGMA in time and in gradients, the more so the larger the graph.",
+        (Block((graph,), (10, 50, 100, 500, 1000, 3000)),),
+    )
+
+
+_WEIGHTED = ("psidag-stream", "psidag-target", "psidag-source")
+
+#: By name, in the order of the page.
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            "fig-orders",
+            "curves",
+            "Fixed orders: ER4 with 100 nodes, the true order, random orders, and ψDAG's own",
+            "Minimising within a random order does not approach the solution; within the true order it does.",
+            (Block(("ER4",), (100,), _GAUSSIAN, (*PSIDAG, *OURS_BEYOND, "order-true", "order-random")),),
+        ),
+        Experiment(
+            "fig-er4-main",
+            "loss",
+            "ER4 with 1,000 nodes under three noises",
+            "ψDAG converges faster than GOLEM and DAGMA whatever the noise.",
+            (Block(("ER4",), (1000,), NOISES),),
+        ),
+        Experiment(
+            "fig-small",
+            "runtime",
+            "Time to the criterion on small ER2 and ER4 graphs under three noises",
+            "ψDAG is faster than GOLEM and DAGMA; on sparse graphs below 100 nodes DAGMA is marginally faster.",
+            (Block(("ER2", "ER4"), (10, 50, 100, 500, 1000), NOISES),),
+        ),
+        Experiment(
+            "fig-runtime",
+            "runtime",
+            "Time to the criterion as graphs grow",
+            "ψDAG takes hours at 10,000 nodes, where GOLEM (from 3,000) and DAGMA (from 5,000) take over 36 hours.",
+            (
+                Block(("ER2", "SF2", "ER6"), (10, 50, 100, 500, 1000, 3000)),
+                Block(("ER2", "SF2"), (5000, 10_000), _GAUSSIAN, (*PSIDAG, *OURS_BEYOND)),
+            ),
+        ),
+        *(figure(graph) for graph in ("ER2", "ER4", "SF2", "SF4") for figure in (_small, _medium)),
+        _dense("ER6"),
+        _dense("SF6"),
+        Experiment(
+            "fig-large",
+            "loss",
+            "ψDAG alone at 5,000 and 10,000 nodes",
+            "ψDAG runs at 10,000 nodes; the others crash or would take more than 350 hours.",
+            (Block(("ER2", "ER4", "SF2", "SF4"), (5000, 10_000), _GAUSSIAN, (*PSIDAG, *OURS_BEYOND)),),
+        ),
+        Experiment(
+            "fig-projection-er2",
+            "curves",
+            "The weighted projection, the plain one and DAGMA: ER2 with 3,000 nodes",
+            "Weighting the projection can converge slightly faster, to a slightly lower loss, but not consistently.",
+            (Block(("ER2",), (3000,), _GAUSSIAN, (*_WEIGHTED, "psidag-rows", "dagma", *OURS_BEYOND)),),
+        ),
+        Experiment(
+            "fig-projection-er4",
+            "curves",
+            "The weighted projection and the plain one: ER4 with 3,000 and 5,000 nodes",
+            "Weighting the projection can converge slightly faster, to a slightly lower loss, but not consistently.",
+            (Block(("ER4",), (3000, 5000), _GAUSSIAN, (*_WEIGHTED, *OURS_BEYOND)),),
+        ),
+        Experiment(
+            "fig-rate",
+            "rate",
+            "The rate of the theorem, within the true order",
+            "Within a fixed order the expected gap falls as O(σR/√T + LR²/T).",
+            (Block(("ER2", "ER4"), (100,), _GAUSSIAN, ("order-true", "order-true-sgd")),),
+        ),
+        Experiment(
+            "table-sachs",
+            "table",
+            "Sachs: 853 cells, 11 proteins, 17 edges, threshold 0.3",
+            "ψDAG has 14 errors with 14 edges, NOTEARS 15 with 15, GOLEM 26 with 23, and DAGMA diverges.",
+            (
+                Block(
+                    ("Sachs",), (11,), ("real",), ("psidag-rows", "golem", "dagma", "notears", *OURS_BEYOND)
+                ),
+            ),
+        ),
+    )
+}  # fmt: skip
+
+
+def choose(names: Sequence[str] = ()) -> list[Experiment]:
+    """The experiments of these names, or of names that begin so; all if none is given.
+
+    Examples
+    --------
+    >>> [experiment.name for experiment in choose(["fig-er2", "table-sachs"])]
+    ['fig-er2-small', 'fig-er2-medium', 'table-sachs']
+    """
+    if not names:
+        return list(EXPERIMENTS.values())
+    for name in names:
+        if not any(known.startswith(name) for known in EXPERIMENTS):
+            known = listing(list(EXPERIMENTS), limit=len(EXPERIMENTS))
+            raise InputError(f"no figure or table is called {name!r}; there are {known}")
+    return [e for e in EXPERIMENTS.values() if any(e.name == name or e.name.startswith(f"{name}-") for name in names)]
+
+
+def preset_named(name: str) -> Preset:
+    """The preset of this name."""
+    if name not in PRESETS:
+        raise InputError(f"the presets are {listing(list(PRESETS))}; got {name!r}")
+    return PRESETS[name]
+
+
+def cells_of(experiment: Experiment, preset: Preset) -> list[Cell]:
+    """What a preset runs of an experiment."""
+    return [
+        Cell(problem, method, preset.first_seed + k, rule.seconds, preset.memory, rule.to_goal)
+        for problem, method in _pairs(experiment, preset)
+        if (rule := preset.rule(method, problem.graph, problem.d, problem.noise)) is not None
+        for k in range(rule.seeds)
+    ]
+
+
+def plan(experiments: Sequence[Experiment], preset: Preset) -> list[Cell]:
+    """All cells of several experiments, each once, quick ones first."""
+    once = {cell.key: cell for experiment in experiments for cell in cells_of(experiment, preset)}
+    return sorted(once.values(), key=lambda cell: (expected_seconds(cell), cell.id))
+
+
+def expected_seconds(cell: Cell) -> float:
+    """Roughly how long a cell takes, its start and the drawing of its problem included."""
+    at_least, at_hundred, power = METHODS[cell.method].cost
+    d = cell.problem.d
+    setup = 0.7 + 2e-7 * d * (cell.problem.n + cell.problem.n_test)
+    return setup + 1.2 * min(cell.seconds, at_least + at_hundred * math.pow(d / 100, power))
+
+
+def _pairs(experiment: Experiment, preset: Preset) -> Iterator[tuple[ProblemSpec, str]]:
+    seen = set()
+    sizes = preset.reduced.get(experiment.name, preset.sizes)
+    for block in experiment.blocks:
+        for graph in block.graphs:
+            for size in block.sizes:
+                for noise in block.noises:
+                    if graph == SACHS.graph:
+                        problem = SACHS
+                    elif size in sizes:
+                        problem = ProblemSpec(graph, sizes[size], noise, preset.n, preset.n_test)
+                    else:
+                        continue
+                    for method in block.methods:
+                        if (problem, method) not in seen:
+                            seen.add((problem, method))
+                            yield problem, method

@@ -1,0 +1,205 @@
+"""A figure for each experiment, in the paper's arrangement."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING
+
+from psidag.errors import InputError
+from psidag.experiments.catalogue import NOISES, Experiment
+from psidag.experiments.methods import METHODS
+from psidag.experiments.panels import Against, gap_panel, rate_panel, runtime_panel
+from psidag.experiments.summaries import grouped, problem_of
+from psidag.experiments.table import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+#: Inches of a panel, of the room for labels beside and below it, and of a line of the legend.
+_WIDTH, _HEIGHT, _LEFT, _BELOW, _LINE = 2.3, 1.6, 0.62, 0.68, 0.19
+_MOST_ABREAST = 3
+_LEGEND_COLUMNS = 4
+_DPI = 110
+#: Shades of a picture that is kept: lines and markers in a dozen colours need no more.
+_SHADES = 96
+
+#: Noises that are called after somebody.
+_NAMES = {"gaussian": "Gaussian", "gumbel": "Gumbel"}
+
+Draw = Callable[["Axes"], None]
+#: Panels of a row of the figure; None for a place that stays free.
+Band = list[Draw | None]
+Panel = tuple[tuple[str, int, str], list[Row]]
+
+
+def needs_matplotlib() -> None:
+    """Raise if there is nothing to draw with."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise InputError("the figures need matplotlib: pip install 'psidag[plot]'") from None
+
+
+def picture(experiment: Experiment, rows: Sequence[Row]) -> bytes | None:
+    """The figure as PNG, or None if there is nothing to draw: a table, or no rows."""
+    bands = _BANDS[experiment.kind](rows)
+    if not bands:
+        return None
+    figure = _arranged(bands, _legend(experiment, rows))
+    return _png(figure)
+
+
+def _loss_bands(rows: Sequence[Row]) -> list[Band]:
+    """For every few problems the gap against time and, below it, against gradients."""
+    bands: list[Band] = []
+    for some in _abreast(_panels(rows)):
+        bands.append([_gap(group, "seconds", problem) for problem, group in some])
+        below = [_gap(counted, "gradients", problem) if counted else None for problem, counted in _counted(some)]
+        if any(below):
+            bands.append(below)
+    return bands
+
+
+def _panels(rows: Sequence[Row]) -> list[Panel]:
+    """The problems with curves, small ones first."""
+    groups = grouped((row for row in rows if row.curve), problem_of)
+    return sorted(groups.items(), key=lambda item: _place(item[0]))
+
+
+def _abreast(panels: list[Panel]) -> list[list[Panel]]:
+    """A size to a band where that has several noises or graphs, else as many sizes as fit."""
+    sizes = [list(group) for _, group in groupby(panels, key=lambda panel: panel[0][1])]
+    if max(map(len, sizes), default=1) > 1:
+        return sizes
+    return [panels[first : first + _MOST_ABREAST] for first in range(0, len(panels), _MOST_ABREAST)]
+
+
+def _curve_bands(rows: Sequence[Row]) -> list[Band]:
+    """For each problem the gap against time and, beside it, against gradients."""
+    panels = _panels(rows)
+    return [
+        [_gap(group, "seconds", problem), _gap(counted, "gradients", problem) if counted else None]
+        for (problem, group), (_, counted) in zip(panels, _counted(panels), strict=True)
+    ]
+
+
+def _runtime_bands(rows: Sequence[Row]) -> list[Band]:
+    """A band for each graph with a panel for each noise, or one band of graphs where there is one noise."""
+    panels = grouped(rows, lambda row: (row.graph, row.noise))
+    several = len({noise for _, noise in panels}) > 1
+    bands: dict[str, Band] = {}
+    for (graph, noise), group in sorted(panels.items(), key=lambda item: (item[0][0], NOISES.index(item[0][1]))):
+        title = f"{graph}, {_NAMES.get(noise, noise)} noise"
+        bands.setdefault(graph if several else "all", []).append(
+            lambda axes, group=group, title=title: runtime_panel(axes, group, title)  # type: ignore[misc]
+        )
+    return list(bands.values())
+
+
+def _rate_bands(rows: Sequence[Row]) -> list[Band]:
+    panels = sorted(grouped((row for row in rows if row.curve), problem_of).items())
+    return [
+        [
+            lambda axes, group=group, problem=problem: rate_panel(axes, group, _title(problem))  # type: ignore[misc]
+            for problem, group in panels
+        ]
+    ] if panels else []  # fmt: skip
+
+
+_BANDS: dict[str, Callable[[Sequence[Row]], list[Band]]] = {
+    "loss": _loss_bands,
+    "runtime": _runtime_bands,
+    "curves": _curve_bands,
+    "rate": _rate_bands,
+    "table": lambda rows: [],
+}
+
+
+def _counted(panels: Sequence[Panel]) -> list[Panel]:
+    """The same panels with the methods that compute gradients."""
+    return [(problem, [r for r in group if METHODS[r.method].gradients != "none"]) for problem, group in panels]
+
+
+def _gap(group: Sequence[Row], against: Against, problem: tuple[str, int, str]) -> Draw:
+    return lambda axes: gap_panel(axes, group, against, _title(problem))
+
+
+def _place(problem: tuple[str, int, str]) -> tuple[int, int, str]:
+    graph, d, noise = problem
+    return d, NOISES.index(noise), graph
+
+
+def _title(problem: tuple[str, int, str]) -> str:
+    graph, d, noise = problem
+    return f"{graph}, d = {d:,}, {_NAMES.get(noise, noise)}"
+
+
+def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
+    """A handle for each method that is drawn, and for each kind of mark that occurs."""
+    from matplotlib.lines import Line2D
+
+    used = {row.method for row in rows}
+    handles = [
+        Line2D([], [], color=style.colour, marker=style.marker, linestyle=style.line, markersize=6, label=style.label)
+        for method, style in METHODS.items()
+        if method in used and method in experiment.methods
+    ]
+    grey = {"color": "0.4", "linestyle": "none", "markersize": 7}
+    if any(row.over_budget for row in rows):
+        handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="open: over budget", **grey))  # type: ignore[arg-type]
+    if experiment.kind == "runtime" and any(row.failed for row in rows):
+        handles.append(Line2D([], [], marker="x", markeredgewidth=2, label="ended, criterion never met", **grey))  # type: ignore[arg-type]
+    if any(row.recorded for row in rows):
+        handles.append(Line2D([], [], color="0.4", linestyle=(0, (1, 1.5)), label="dotted: recorded run"))
+    if experiment.kind != "runtime":
+        handles.append(Line2D([], [], color="0.55", linestyle=(0, (4, 3)), label="criterion, gap 10 %"))
+    return handles
+
+
+def _arranged(bands: list[Band], handles: list[Line2D]) -> Figure:
+    """The panels in their bands, the legend above them all; room is given in inches, whatever the number of panels."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = max(map(len, bands))
+    abreast = min(_LEGEND_COLUMNS, columns + 1)
+    head = _LINE * -(-len(handles) // abreast) + 0.35
+    width, height = columns * (_WIDTH + _LEFT) + 0.15, len(bands) * (_HEIGHT + _BELOW) + head - 0.2
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(
+        len(bands),
+        columns,
+        squeeze=False,
+        gridspec_kw={
+            "left": _LEFT / width, "right": 1 - 0.15 / width,
+            "bottom": (_BELOW - 0.2) / height, "top": 1 - head / height,
+            "wspace": _LEFT / _WIDTH, "hspace": _BELOW / _HEIGHT,
+        },
+    )  # fmt: skip
+    for axes_of_band, band in zip(grid, bands, strict=True):
+        for axes, draw in zip_longest(axes_of_band, band):
+            if draw is None:
+                axes.remove()
+            else:
+                draw(axes)
+    figure.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 1.0), fontsize=8, frameon=False, ncols=abreast
+    )  # fmt: skip
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    """A small file: as many shades as lines and text need."""
+    from PIL import Image
+
+    raw, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(raw, dpi=_DPI, format="png")
+    raw.seek(0)
+    with Image.open(raw) as image:
+        image.convert("RGB").quantize(_SHADES).save(small, format="png", optimize=True)
+    return small.getvalue()

@@ -1,0 +1,147 @@
+"""One panel: curves of the gap, or times to the criterion against d; drawn the same way in every figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.experiments.methods import METHODS
+from psidag.experiments.summaries import grouped, timing
+from psidag.experiments.table import GOAL, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Against = Literal["seconds", "gradients"]
+
+#: A gap below this, or below zero by chance, is drawn here.
+_LEAST_GAP = 1e-4
+_LABELS = {"seconds": "seconds", "gradients": "stochastic gradients"}
+_GRID = 120
+#: The line of recorded rows.
+_DOTTED = (0, (1, 1.5))
+
+
+def gap_panel(axes: Axes, rows: Sequence[Row], against: Against, title: str) -> None:
+    """The gap of each method's best iterate so far: median and range over seeds, its end marked."""
+    for method, runs in grouped(rows, lambda row: row.method).items():
+        curves = [curve for row in runs if len(curve := _best_so_far(row, against))]
+        if curves:
+            _draw_curves(axes, method, curves, runs)
+    axes.axhline(GOAL, color="0.55", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+    axes.set(xscale="log", yscale="log", xlabel=_LABELS[against], ylabel="gap to the true model")
+    _whole_decades(axes, "x")
+    _whole_decades(axes, "y")
+    _finish(axes, title)
+
+
+def _best_so_far(row: Row, against: Against) -> NDArray[np.float64]:
+    """Points of (time or gradients, lowest gap until then)."""
+    points = np.array(row.curve).reshape(-1, 3)
+    points = points[points[:, 0 if against == "seconds" else 1] > 0]
+    return np.column_stack([points[:, 0 if against == "seconds" else 1], np.minimum.accumulate(points[:, 2])])
+
+
+def _draw_curves(axes: Axes, method: str, curves: list[NDArray[np.float64]], runs: Sequence[Row]) -> None:
+    style = METHODS[method]
+    line = _DOTTED if all(row.recorded for row in runs) else style.line
+    low, high = min(curve[0, 0] for curve in curves), max(curve[-1, 0] for curve in curves)
+    if high > low * 1.001:
+        grid = np.unique(np.concatenate([np.geomspace(low, high, _GRID), *(curve[:, 0] for curve in curves)]))
+        values = np.array([_held(curve, grid) for curve in curves])
+        middle = np.nanmedian(values, axis=0)
+        axes.plot(grid, _shown(middle), color=style.colour, linestyle=line, linewidth=1.3, zorder=3)
+        if len(curves) > 1:
+            low_end, high_end = _shown(np.nanmin(values, axis=0)), _shown(np.nanmax(values, axis=0))
+            axes.fill_between(grid, low_end, high_end, color=style.colour, alpha=0.15, linewidth=0, zorder=2)
+    end, gap = np.median([curve[-1] for curve in curves], axis=0)
+    most_over = 2 * sum(row.over_budget for row in runs) > len(runs)
+    axes.plot(
+        end, _shown(gap), marker=style.marker, markersize=6, linestyle="none", zorder=4,
+        markeredgecolor=style.colour, markerfacecolor="white" if most_over else style.colour,
+    )  # fmt: skip
+
+
+def _held(curve: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The last value at or before each point of the grid; nan before the first."""
+    last = np.searchsorted(curve[:, 0], grid * (1 + 1e-9), side="right") - 1
+    return np.where(last >= 0, curve[np.maximum(last, 0), 1], np.nan)
+
+
+def _shown(gap: Any) -> Any:
+    return np.maximum(gap, _LEAST_GAP)
+
+
+def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
+    """Seconds to the criterion against d: medians and ranges; open where a budget ended it, crossed where it failed."""
+    for method, runs in grouped(rows, lambda row: row.method).items():
+        style = METHODS[method]
+        sizes = {d: timing(group) for d, group in sorted(grouped(runs, lambda row: row.d).items())}
+        met = {d: found for d, found in sizes.items() if math.isfinite(found.median)}
+        if met:
+            medians = [found.median for found in met.values()]
+            spread = [
+                [found.median - found.low for found in met.values()],
+                [(found.high if math.isfinite(found.high) else found.median) - found.median for found in met.values()],
+            ]
+            axes.errorbar(
+                list(met), medians, yerr=spread, color=style.colour, marker=style.marker, markersize=5.5, capsize=2,
+                linestyle=_DOTTED if all(row.recorded for row in runs) else style.line, linewidth=1.3,
+                elinewidth=0.9, zorder=3,
+            )  # fmt: skip
+        for d, found in sizes.items():
+            if found.over_budget and math.isfinite(found.bound):
+                axes.plot(
+                    d, found.bound, marker=style.marker, markersize=7, linestyle="none", zorder=4,
+                    markeredgecolor=style.colour, markerfacecolor="white",
+                )  # fmt: skip
+            if found.failed and math.isfinite(found.bound):
+                axes.plot(
+                    d, found.bound, marker="x", markersize=8, markeredgewidth=2, linestyle="none", zorder=5,
+                    markeredgecolor=style.colour,
+                )  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel="seconds to the criterion")
+    sizes_here = sorted({row.d for row in rows})
+    axes.set_xticks(sizes_here, [f"{d // 1000}k" if d % 1000 == 0 else str(d) for d in sizes_here], fontsize=7)
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(sizes_here[0] / 1.4, sizes_here[-1] * 1.4)
+    _whole_decades(axes, "y")
+    _finish(axes, title)
+
+
+def rate_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
+    """The gap within the true order against gradients, with the powers of the theorem beside it."""
+    gap_panel(axes, rows, "gradients", title)
+    points = np.array([point for row in rows for point in row.curve if point[1] > 0 and point[2] > 0])
+    if not len(points):
+        return
+    low, high, top = points[:, 1].min(), points[:, 1].max(), points[:, 2].max()
+    for power, dash in ((-0.5, (0, (5, 2))), (-1.0, (0, (1, 2)))):
+        ends = np.array([low, high])
+        axes.plot(ends, top * (ends / low) ** power, color="0.4", linewidth=1, linestyle=dash, zorder=1)
+        label = "1/√T" if power == -0.5 else "1/T"
+        axes.annotate(label, (high, top * (high / low) ** power), color="0.3", fontsize=8, ha="right", va="bottom")
+
+
+def _whole_decades(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Powers of ten as labels, and two of them in sight at least."""
+    from matplotlib.ticker import NullFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    if math.log10(high / low) < 2:
+        axis.set_view_interval(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)), ignore=True)
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _finish(axes: Axes, title: str) -> None:
+    axes.set_title(title, fontsize=9)
+    axes.tick_params(labelsize=7.5)
+    axes.xaxis.label.set_fontsize(8)
+    axes.yaxis.label.set_fontsize(8)
+    axes.grid(True, which="major", color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
