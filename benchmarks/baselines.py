@@ -21,16 +21,20 @@ import runpy
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from psidag import DataWarning, learn_dag
 from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
 from psidag.baselines.acyclicity import trace_exponential
+from psidag.data.ingest import as_source
 from psidag.datasets import load_sachs
+from psidag.framework import Noise, Task, run
 from psidag.graph.acyclic import break_cycles
+from psidag.graph.constraints import Constraints
 from psidag.graph.metrics import edge_errors
 from psidag.simulate import Problem, simulate
 from psidag.solution import Solution
@@ -40,12 +44,14 @@ logging.disable(logging.INFO)
 
 ROWS = 1000
 THRESHOLD = 0.3
-CUT = " before the threshold of 0.3, cycles cut in the same way in both"
+GRAPHS = ("ER2", "ER4")
+SECTIONS = ("dagma", "notears", "golem", "sachs")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="the whole record, about an hour")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="these parts of it")
     parser.add_argument("--notears", metavar="FILE", help="the authors' notears/linear.py")
     arguments = parser.parse_args()
     full = arguments.full
@@ -54,97 +60,93 @@ def main() -> None:
     print(f"`python benchmarks/baselines.py{' --full' * full}`, one thread; {versions()}.")
     print(f"Rows {ROWS}, Gaussian noise of equal variance, weights in ±[0.05, 1]. Seconds are wall time on a shared")
     print("machine, ours and the original's one after the other. SHD counts a reversed edge once, at threshold 0.3.")
-    if installed("dagma"):
-        dagma_section(((20, 50, 100) if full else (20,)), seeds)
     sizes = (20, 50) if full else (20,)
-    if arguments.notears:
-        note = "the authors' code"
-        notears_section(note, sizes, seeds, authors_notears(arguments.notears))
-    if installed("gcastle"):
+    if "dagma" in arguments.only and installed("dagma"):
+        dagma_section(((20, 50, 100) if full else (20,)), seeds)
+    if "notears" in arguments.only and arguments.notears:
+        notears_section("the authors' code", sizes, seeds, authors_notears(arguments.notears))
+    if "notears" in arguments.only and installed("gcastle"):
         note = "gcastle, whose acyclicity is the polynomial tr (I + W∘W/d)^d − d instead of the exponential"
         notears_section(note, sizes, seeds, gcastle_notears)
-        if installed("torch"):
-            golem_section(sizes, seeds, 10_000 if full else 1000)
-    sachs_section(full)
+    if "golem" in arguments.only and installed("gcastle") and installed("torch"):
+        golem_section(sizes, seeds, 5000 if full else 1000)
+    if "sachs" in arguments.only:
+        sachs_section(full)
 
 
 def dagma_section(sizes: Iterable[int], seeds: Iterable[int]) -> None:
     heading(
         "DAGMA against the package `dagma`",
-        "Defaults of both; weights are compared before the threshold, over the edges that either keeps",
+        "Defaults of both; weights are compared before the threshold, over the edges that either keeps; an edge that "
+        "only one of them keeps is shown with its weight in both",
     )
-    rows = []
-    for kind in ("ER2", "ER4"):
+    print(
+        "| graph | d | same edges | largest difference of weights | ours, s | package, s |\n|---|---|---|---|---|---|"
+    )
+    for kind in GRAPHS:
         for d in sizes:
-            same, apart, ours_time, peer_time = [], [], 0.0, 0.0
+            same, split, apart, seconds, peer_seconds = [], [], [], [], []
             for seed in seeds:
                 problem = simulate(kind, n=ROWS, d=d, seed=seed)
-                ours, seconds = timed(lambda X=problem.X: fit(X, Dagma(), raw=True))
-                theirs, peer_seconds = timed(lambda X=problem.X: dagma_package(X))
-                kept, peer_kept = np.abs(ours) >= THRESHOLD, np.abs(theirs) >= THRESHOLD
+                W, elapsed = timed(lambda X=problem.X: fit(X, Dagma(), raw=True))
+                V, peer_elapsed = timed(lambda X=problem.X: dagma_package(X))
+                kept, peer_kept = np.abs(W) >= THRESHOLD, np.abs(V) >= THRESHOLD
                 same.append(bool(np.array_equal(kept, peer_kept)))
-                apart.append(float(np.abs(ours - theirs)[kept | peer_kept].max()))
-                ours_time, peer_time = ours_time + seconds, peer_time + peer_seconds
-            rows.append(
-                (
-                    kind,
-                    d,
-                    f"{sum(same)} of {len(same)}",
-                    f"{max(apart):.1e}",
-                    *times(ours_time, peer_time, len(same)),
-                )
-            )
-    table("graph", "d", "same edges", "largest difference of weights", "ours, s", "package, s", rows=rows)
+                split += [
+                    f"{W[edge]:.4f} and {V[edge]:.4f}" for edge in zip(*np.nonzero(kept ^ peer_kept), strict=True)
+                ]
+                apart.append(float(np.abs(W - V)[kept | peer_kept].max()))
+                seconds.append(elapsed)
+                peer_seconds.append(peer_elapsed)
+            agreement = f"{sum(same)} of {len(same)}" + (f" ({', '.join(split)})" if split else "")
+            figures = times(sum(seconds), sum(peer_seconds), len(same))
+            print(f"| {kind} | {d} | {agreement} | {max(apart):.1e} | {' | '.join(figures)} |", flush=True)
 
 
 def notears_section(peer: str, sizes: Iterable[int], seeds: Iterable[int], learn: Callable[[Any], Any]) -> None:
-    heading(f"NOTEARS against {peer}", "Defaults of both; the objective is the loss + 0.1 |W|₁ of the DAG" + CUT)
+    heading(
+        f"NOTEARS against {peer}",
+        "Defaults of both; the objective is the loss + 0.1 |W|₁",
+    )
 
     def objective(problem: Problem, W: Any) -> float:
         return loss(problem, W) + 0.1 * float(np.abs(W).sum())
 
-    duel_table(
-        [
-            duel(kind, d, seeds, objective, lambda p: fit(p.X, Notears(), raw=True), lambda p: learn(p.X))
-            for kind in ("ER2", "ER4")
-            for d in (sizes if kind == "ER2" else (20,))
-        ]
-    )
+    print(DUEL_HEADER)
+    for kind in GRAPHS:
+        for d in sizes:
+            duels = []
+            for seed in seeds:
+                problem = simulate(kind, n=ROWS, d=d, seed=seed)
+                ours = timed(lambda X=problem.X: last_iterate(X, Notears()))
+                theirs = timed(lambda X=problem.X: learn(X))
+                duels.append(Duel.of(problem, objective, ours, theirs))
+            duel_line(kind, d, duels)
 
 
 def golem_section(sizes: Iterable[int], seeds: Iterable[int], iterations: int) -> None:
     heading(
         "GOLEM against gcastle",
-        f"{iterations:,} iterations in both (of {Golem().max_iter:,} by default), NV from the EV solution of the "
-        f"same code; the objective is GOLEM's score of the DAG{CUT}",
+        f"{iterations:,} iterations a phase in both (of {Golem().max_iter:,} by default), NV from the EV solution of "
+        "the same code, its seconds with those of EV; the objective is GOLEM's score",
     )
-    for noise in ("equal", "unequal"):
-        golem = Golem(max_iter=iterations)
-        lambda1 = 0.02 if noise == "equal" else 0.002
-
-        def objective(problem: Problem, W: Any, noise: str = noise, lambda1: float = lambda1) -> float:
-            R = np.eye(problem.d) - W
-            variances = np.einsum("ij,ij->j", R, covariance(problem) @ R)
-            fit_term = problem.d * np.log(variances.sum()) if noise == "equal" else np.log(variances).sum()
-            return float(
-                0.5 * fit_term - np.linalg.slogdet(R)[1] + lambda1 * np.abs(W).sum() + 5 * trace_exponential(W)[0]
-            )
-
-        some = seeds if noise == "equal" else list(seeds)[:1]
-        print(f"\nGOLEM-{'EV' if noise == 'equal' else 'NV'}:\n")
-        duel_table(
-            [
-                duel(
-                    "ER2",
-                    d,
-                    some,
-                    objective,
-                    lambda p, golem=golem, noise=noise: fit(p.X, golem, noise=noise, raw=True),
-                    lambda p, noise=noise: gcastle_golem(p.X, iterations, noise),
-                )
-                for d in sizes
-            ]
-        )
+    golem = Golem(max_iter=iterations)
+    print(DUEL_HEADER)
+    for kind in GRAPHS:
+        for d in sizes:
+            equal, unequal = [], []
+            for seed in seeds:
+                problem = simulate(kind, n=ROWS, d=d, seed=seed)
+                X = problem.X - problem.X.mean(axis=0)
+                ours = timed(lambda X=X: last_iterate(X, golem))
+                theirs = timed(lambda X=X: gcastle_golem(X, iterations))
+                equal.append(Duel.of(problem, partial(golem_score, noise="equal"), ours, theirs))
+                ours = timed(lambda X=X: last_iterate(X, golem, "unequal"))
+                W, seconds = timed(lambda X=X, start=theirs[0]: gcastle_golem(X, iterations, start))
+                theirs = W, theirs[1] + seconds
+                unequal.append(Duel.of(problem, partial(golem_score, noise="unequal"), ours, theirs))
+            duel_line(f"{kind}, EV", d, equal)
+            duel_line(f"{kind}, NV", d, unequal)
 
 
 def sachs_section(full: bool) -> None:
@@ -170,7 +172,7 @@ def sachs_section(full: bool) -> None:
     if full and installed("gcastle") and installed("torch"):
         W, seconds = timed(lambda: gcastle_notears(problem.X))
         rows.append(("gcastle's NOTEARS", *sachs_cells(problem, W), f"{seconds:.1f}", cyclic(W)))
-        W, seconds = timed(lambda: gcastle_golem(problem.X, 10_000, "equal"))
+        W, seconds = timed(lambda: gcastle_golem(problem.X - problem.X.mean(axis=0), 10_000))
         rows.append(("gcastle's GOLEM-EV, 10,000 iterations", *sachs_cells(problem, W), f"{seconds:.1f}", cyclic(W)))
     if full and installed("dagma"):
         W, seconds = timed(lambda: dagma_package(problem.X))
@@ -207,40 +209,48 @@ def cyclic(W: Any) -> str:
     return "" if dag.threshold == THRESHOLD else f"threshold raised to {dag.threshold:.2g} to break cycles"
 
 
-def duel(
-    kind: str,
-    d: int,
-    seeds: Iterable[int],
-    objective: Callable[[Problem, Any], float],
-    ours: Callable[[Problem], Any],
-    theirs: Callable[[Problem], Any],
-) -> tuple[Any, ...]:
-    """One line: both methods over the seeds."""
-    gaps, our_shd, their_shd, our_time, their_time = [], [], [], 0.0, 0.0
-    for seed in seeds:
-        problem = simulate(kind, n=ROWS, d=d, seed=seed)
-        W, seconds = timed(lambda problem=problem: ours(problem))
-        V, peer_seconds = timed(lambda problem=problem: theirs(problem))
-        W, V = break_cycles(W).weights, break_cycles(V).weights
-        gaps.append(objective(problem, W) - objective(problem, V))
-        our_shd.append(shd(problem, W))
-        their_shd.append(shd(problem, V))
-        our_time, their_time = our_time + seconds, their_time + peer_seconds
-    count = len(gaps)
-    return (
-        kind,
+class Duel(NamedTuple):
+    """Both methods on one data set: our objective less theirs, at the last iterates and as DAGs, errors, seconds."""
+
+    difference: float
+    cut: float
+    our_shd: int
+    their_shd: int
+    our_time: float
+    their_time: float
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        objective: Callable[[Problem, Any], float],
+        ours: tuple[Any, float],
+        theirs: tuple[Any, float],
+    ) -> Duel:
+        """The figures of weights and seconds."""
+        (W, seconds), (V, peer_seconds) = ours, theirs
+        apart = objective(problem, W) - objective(problem, V)
+        cut = objective(problem, break_cycles(W).weights) - objective(problem, break_cycles(V).weights)
+        return cls(apart, cut, shd(problem, W), shd(problem, V), seconds, peer_seconds)
+
+
+DUEL_HEADER = (
+    "| graph | d | our objective − theirs: mean (range) | the same, cycles cut | our SHD | their SHD "
+    "| ours, s | theirs, s |\n|---|---|---|---|---|---|---|---|"
+)
+
+
+def duel_line(name: str, d: int, duels: list[Duel]) -> None:
+    difference, cut, our_shd, their_shd, our_time, their_time = zip(*duels, strict=True)
+    cells = (
+        name,
         d,
-        count,
-        f"{np.mean(gaps):+.1e} ({min(gaps):+.1e} … {max(gaps):+.1e})",
+        *(f"{np.mean(each):+.1e} ({min(each):+.1e} … {max(each):+.1e})" for each in (difference, cut)),
         " ".join(map(str, our_shd)),
         " ".join(map(str, their_shd)),
-        *times(our_time, their_time, count),
+        *times(sum(our_time), sum(their_time), len(duels)),
     )
-
-
-def duel_table(rows: list[tuple[Any, ...]]) -> None:
-    header = ("graph", "d", "seeds", "our objective − theirs: mean (range)", "our SHD", "their SHD")
-    table(*header, "ours, s", "theirs, s", rows=rows)
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
 def fit(X: Any, solver: Any, *, noise: str = "equal", raw: bool = False) -> Any:
@@ -270,19 +280,33 @@ def gcastle_notears(X: Any) -> Any:
     return np.asarray(peer.weight_causal_matrix, dtype=np.float64)
 
 
-def gcastle_golem(X: Any, iterations: int, noise: str) -> Any:
+def last_iterate(X: Any, engine: Golem | Notears, noise: Noise = "equal") -> Any:
+    """Before cycles are cut."""
+    source = as_source(X)
+    task = Task(source, Constraints().bind(source.names), np.random.default_rng(0), 1, noise)
+    return run(engine, task).state.W
+
+
+def gcastle_golem(X: Any, iterations: int, start: Any = None) -> Any:
+    """GOLEM-EV of gcastle, or GOLEM-NV from a start."""
     import torch
     from castle.algorithms import GOLEM
 
     torch.set_num_threads(1)
-    X = X - X.mean(axis=0)
-    peer = GOLEM(num_iter=iterations)
+    if start is None:
+        peer = GOLEM(num_iter=iterations)
+    else:
+        peer = GOLEM(num_iter=iterations, lambda_1=0.002, equal_variances=False, B_init=start.astype(np.float32))
     peer.learn(X)
-    if noise == "unequal":
-        first = np.asarray(peer.weight_causal_matrix, dtype=np.float32)
-        peer = GOLEM(num_iter=iterations, lambda_1=0.002, equal_variances=False, B_init=first)
-        peer.learn(X)
     return np.asarray(peer.weight_causal_matrix, dtype=np.float64)
+
+
+def golem_score(problem: Problem, W: Any, noise: Noise) -> float:
+    R = np.eye(problem.d) - W
+    variances = np.einsum("ij,ij->j", R, covariance(problem) @ R)
+    misfit = problem.d * np.log(variances.sum()) if noise == "equal" else np.log(variances).sum()
+    size = (0.02 if noise == "equal" else 0.002) * np.abs(W).sum()
+    return float(0.5 * misfit - np.linalg.slogdet(R)[1] + size + 5 * trace_exponential(W)[0])
 
 
 def covariance(problem: Problem) -> Any:
