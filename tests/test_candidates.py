@@ -1,5 +1,8 @@
 """Wide tables without a matrix of correlations: entries, scans and lists by NumPy, and the search by itself."""
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -225,10 +228,13 @@ def test_prior_knowledge_holds(seed, noise):
     assert all(W[i, j] == 0 for i, j in forbidden)
 
 
-@pytest.mark.parametrize("max_time", [1e-4, 0.05])
-def test_a_time_budget_leaves_a_dag(max_time, monkeypatch):
+@pytest.mark.parametrize("steps", [1, 12, 40])
+def test_a_time_budget_leaves_a_dag(steps, monkeypatch):
+    """By a clock that moves a second with every step, the budget ends in the first scan or in the search."""
+    seconds = itertools.count()
+    monkeypatch.setattr("psidag.framework.time", SimpleNamespace(perf_counter=lambda: float(next(seconds))))
     monkeypatch.setattr(candidates, "_NODES", 8)
-    outcome = learn(simulate("ER2", n=200, d=300, seed=0).X, max_time=max_time, max_memory=0)
+    outcome = learn(simulate("ER2", n=200, d=300, seed=0).X, max_time=steps, max_memory=0)
     assert outcome.status.code == "time_limit"
     place = positions(outcome.candidate.order)
     i, j = outcome.candidate.weights.nonzero()

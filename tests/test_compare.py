@@ -63,7 +63,7 @@ def test_failure_and_overrun_are_rows(scores):
 
 
 def test_a_process_that_hangs_crashes_or_chatters(monkeypatch):
-    monkeypatch.setattr(sys.modules[compare.__module__], "_GRACE", 2.0)
+    monkeypatch.setattr(sys.modules[compare.__module__], "_GRACE", 6.0)
     methods = {"hangs": Sleeps(), "crashes": Crashes(), "chatters": Chatters()}
     scores = compare(simulate("ER2", n=100, d=5, seed=0), methods, max_time=1, n_jobs=1)
     assert [score.status for score in scores] == ["killed", "failed", "converged"]
