@@ -12,6 +12,8 @@ import pytest
 from psidag import InputError, Moments, PsiDAG, Stochastic, bootstrap, cluster, fit_order, learn_dag
 from psidag.data.ingest import as_source
 from psidag.data.scans import Scan
+from psidag.experiments import ResultTable, run_cells
+from psidag.experiments.cells import Cell, ProblemSpec
 from psidag.parallel import Mapper, workers
 from psidag.simulate import simulate
 
@@ -199,3 +201,14 @@ def test_missing_values_text_and_shapes_are_named():
         learn_dag(da.ones(10))
     with pytest.raises(InputError, match="sample_weight"):
         learn_dag(da.from_array(PROBLEM.X), sample_weight=np.ones(4000))
+
+
+@pytest.mark.slow
+def test_the_grid_of_experiments_runs_on_the_workers(machines, tmp_path):
+    problem = ProblemSpec("ER2", 10, n=500, n_test=500)
+    cells = [Cell(problem, method, seed, 20.0, 4000.0) for method in ("eqvar", "sparse") for seed in (0, 1)]
+    near, far = ResultTable(tmp_path / "near.jsonl"), ResultTable(tmp_path / "far.jsonl")
+    assert run_cells(cells, near) == run_cells(cells, far, at_once=2, machines=machines) == 4
+    assert run_cells(cells, far, machines=machines) == 0
+    found, expected = ({row.id: (row.status, row.gap, row.shd) for row in table.rows()} for table in (far, near))
+    assert found == expected

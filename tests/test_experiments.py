@@ -17,7 +17,6 @@ from psidag.experiments.catalogue import cells_of, preset_named
 from psidag.experiments.cells import SACHS, Cell, ProblemSpec
 from psidag.experiments.claims import CLAIMS
 from psidag.experiments.figures import picture
-from psidag.experiments.machine import describe
 from psidag.experiments.measure import measure
 from psidag.experiments.methods import METHODS
 from psidag.experiments.runner import run_cell
@@ -109,7 +108,7 @@ def test_full_gradients_count_as_n_and_batches_as_their_rows():
 
 
 def test_over_budget_is_a_row_with_the_gap_it_had():
-    row = run_cell(cell("golem", seconds=0.3), 1, 1, "here")
+    row = run_cell(cell("golem", seconds=0.3), 1, 1)
     assert row.status == "over_time"
     assert row.over_budget
     assert row.message.startswith("over budget at 0 s, gap ")
@@ -119,13 +118,13 @@ def test_over_budget_is_a_row_with_the_gap_it_had():
 
 
 def test_over_memory_is_a_row_too():
-    row = run_cell(cell("golem", memory=40.0), 1, 1, "here")
+    row = run_cell(cell("golem", memory=40.0), 1, 1)
     assert row.status == "over_memory"
     assert "over budget at 40 MB" in row.message
 
 
 def test_a_run_to_the_goal_stops_there():
-    row = run_cell(cell("golem", to_goal=True, seconds=60), 1, 1, describe())
+    row = run_cell(cell("golem", to_goal=True, seconds=60), 1, 1)
     assert row.status == "criterion"
     assert row.goal_seconds == row.seconds
     assert "psidag 0.1.0" in row.machine

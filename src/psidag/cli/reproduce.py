@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,10 @@ def reproduce(
     ] = "reproduction",
     at_once: Annotated[int | None, typer.Option(help="Cells that run side by side; all cores by default.")] = None,
     threads: Annotated[int, typer.Option(help="Threads of each cell.")] = 1,
+    address: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Run the cells on the workers of this Dask scheduler."),
+    ] = None,
     only_page: Annotated[bool, typer.Option("--only-page", help="Run nothing; draw what is there.")] = False,
     recorded: Annotated[
         bool, typer.Option(help="Also draw the recorded run that comes with psidag, marked as such.")
@@ -44,6 +49,7 @@ def reproduce(
 
     Stopped at any moment, the same command goes on where it was.
     """
+    from psidag.data.cluster import cluster
     from psidag.experiments import ResultTable, choose, merged, plan, preset_named, recorded_rows, run_cells, write_page
     from psidag.experiments.figures import needs_matplotlib
     from psidag.parallel import available_cores
@@ -58,7 +64,10 @@ def reproduce(
     table = ResultTable(folder / "results.jsonl")
     if not only_page:
         try:
-            run_cells(plan(chosen, size), table, at_once=side_by_side, threads=threads, say=progress)
+            with nullcontext() if address is None else cluster(address) as machines:
+                side_by_side = at_once or (side_by_side if machines is None else machines.jobs)
+                cells = plan(chosen, size)
+                run_cells(cells, table, at_once=side_by_side, threads=threads, machines=machines, say=progress)
         except KeyboardInterrupt:
             complain(f"stopped; what is done is in {table.path}, and the same command goes on from there")
             raise typer.Exit(130) from None

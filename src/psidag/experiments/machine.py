@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 
 from psidag.parallel import available_cores
@@ -14,6 +15,7 @@ _THREAD_VARIABLES = (
 )  # fmt: skip
 
 
+@cache
 def describe() -> str:
     """Processor, cores and versions in one line."""
     libraries = ", ".join(f"{name} {version(name)}" for name in ("psidag", "numpy", "scipy"))

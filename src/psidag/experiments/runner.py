@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 from psidag.experiments.catalogue import expected_seconds
@@ -15,6 +16,7 @@ from psidag.experiments.machine import describe, pinned
 from psidag.experiments.measure import summary
 from psidag.experiments.methods import METHODS
 from psidag.experiments.table import ResultTable, Row
+from psidag.parallel import Mapper
 from psidag.process import run_apart
 
 #: Wall seconds after which a cell is killed: so many times its budget, because its clock stands still while it is
@@ -28,6 +30,7 @@ def run_cells(
     *,
     at_once: int = 1,
     threads: int = 1,
+    machines: Mapper | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> int:
     """Run the cells that the table does not answer yet; append a row for each as it ends.
@@ -42,6 +45,8 @@ def run_cells(
         How many processes run side by side.
     threads : int
         Threads of each.
+    machines : Mapper, optional
+        A cluster (:func:`psidag.cluster`) whose workers start the processes, instead of this machine.
     say : callable
         Called with a line about each cell that has ended, what is running, and what is left.
 
@@ -57,14 +62,18 @@ def run_cells(
     waiting = list(todo)
     running: dict[Future[Row], Cell] = {}
     stop = threading.Event()
-    machine = describe()
+
+    def run_one(cell: Cell) -> Row:
+        if machines is None:
+            return run_cell(cell, threads, at_once, stop)
+        return machines.map(partial(run_cell, threads=threads, at_once=at_once), [cell])[0]
 
     with ThreadPoolExecutor(at_once) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < at_once:
                     cell = waiting.pop(0)
-                    running[pool.submit(run_cell, cell, threads, at_once, machine, stop)] = cell
+                    running[pool.submit(run_one, cell)] = cell
                 ended: set[Future[Row]] = wait(running, return_when=FIRST_COMPLETED).done
                 for future in ended:
                     cell, row = running.pop(future), future.result()
@@ -79,7 +88,7 @@ def run_cells(
     return len(todo)
 
 
-def run_cell(cell: Cell, threads: int, at_once: int, machine: str, stop: threading.Event | None = None) -> Row:
+def run_cell(cell: Cell, threads: int, at_once: int, stop: threading.Event | None = None) -> Row:
     """The row of a cell, whatever becomes of it."""
     ended = run_apart(
         "psidag.experiments.measure:measure",
@@ -115,7 +124,7 @@ def run_cell(cell: Cell, threads: int, at_once: int, machine: str, stop: threadi
         to_goal=cell.to_goal,
         threads=threads,
         at_once=at_once,
-        machine=machine,
+        machine=describe(),
         **found,
     )
 
