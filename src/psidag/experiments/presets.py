@@ -118,7 +118,7 @@ _RUNTIME_GRAPHS = ("ER2", "SF2", "ER6")
 _RECORDED = Preset(
     "recorded",
     "what the table that comes with psidag was made by: GOLEM and DAGMA to their end up to 100 nodes",
-    _LAPTOP.sizes,
+    {size: size for size in _SIZES},
     (
         Rule(3600, 3, ("golem",), up_to=10, gaussian_only=True),
         Rule(3600, 3, ("golem",), up_to=100, graphs=("ER2", "ER6"), gaussian_only=True),
@@ -127,12 +127,14 @@ _RECORDED = Preset(
         Rule(3600, 1, ("dagma", "notears"), up_to=100),
         Rule(120, 1, BASELINES, up_to=500, graphs=(*_RUNTIME_GRAPHS, "ER4"), gaussian_only=True, to_goal=True),
         Rule(60, 1, BASELINES, up_to=1000, graphs=("ER2", "ER4"), to_goal=True, gaussian_only=True),
+        Rule(120, 1, BASELINES, up_to=3000, graphs=("ER2",), to_goal=True, gaussian_only=True),
         Rule(60, 3, _STOCHASTIC, up_to=100, gaussian_only=True),
         Rule(60, 1, _STOCHASTIC, up_to=100),
         Rule(120, 3, _STOCHASTIC, up_to=500, graphs=_RUNTIME_GRAPHS, gaussian_only=True),
         Rule(120, 1, _STOCHASTIC, up_to=500),
         Rule(120, 1, _STOCHASTIC, up_to=1000, to_goal=True),
         Rule(900, 1, _STOCHASTIC, up_to=3000, graphs=("ER2", "SF2"), to_goal=True),
+        Rule(3600, 1, ("psidag-stream",), graphs=("ER2",), to_goal=True),
         Rule(300, 3, ("sparse",), up_to=1000, gaussian_only=True),
         Rule(300, 1, ("sparse",)),
         Rule(300, 1, _DENSE, up_to=500),
@@ -141,7 +143,7 @@ _RECORDED = Preset(
         Rule(300, 3, ("order-true", "order-random")),
         Rule(300, 1, _WITHIN),
     ),
-    memory=9000.0,
+    memory=16_000.0,
     reduced=_LAPTOP.reduced,
 )
 
