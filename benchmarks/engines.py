@@ -4,12 +4,14 @@
 (all of them take an hour, most of which is FLOP's): ``equal``, ``noises``, ``large``, ``growth``, ``small-unequal``,
 ``large-unequal``, ``hard``. Every time is that of the whole ``learn_dag`` from the array. ``--seeds`` counts from
 ``--first``, 200: some of those below were used for tuning. ``--peer-seeds`` is for how many of them FLOP (the package
-``flopsearch``) runs too.
+``flopsearch``) runs too, each time for at most ``--limit`` seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import multiprocessing
 import os
 import platform
 import resource
@@ -43,8 +45,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=200, help="the first seed")
     parser.add_argument("--peer-seeds", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds for a run of FLOP")
     parser.add_argument("--graphs", default="", help="only these, with commas between")
     arguments = parser.parse_args()
+    Peer.limit = arguments.limit
     seeds = range(arguments.first, arguments.first + arguments.seeds)
     only = [name for name in arguments.graphs.split(",") if name]
     for part in arguments.parts:
@@ -67,19 +71,18 @@ def equal(seeds: range, peers: range, only: list[str]) -> None:
             seconds, weights = timed(lambda p=problem: learn_dag(p.X, "sparse").dag.weights)
             best = from_true_order(problem)
             own = from_true_order(problem, evidence_penalty(ROWS, problem.d))
-            peer = flop(problem.X) if seed in peers and graph in ("ER2", "ER4") else None
+            peer = flop(problem.X) if seed in peers and graph in ("ER2", "ER4") else (math.nan, None)
             runs.append(
                 (
                     errors(problem, weights), errors(problem, best),
                     100 * heldout_gap(problem.dag, weights, problem.X_test),
                     100 * heldout_gap(problem.dag, best, problem.X_test), seconds, gram_seconds(problem.X),
-                    None if peer is None else peer[0], None if peer is None else lenient(problem, peer[1]),
-                    errors(problem, own),
+                    peer[0], math.nan if peer[1] is None else lenient(problem, peer[1]), errors(problem, own),
                 )
             )  # fmt: skip
         found = [r[0] for r in runs]
         print(f"<!-- {graph}, each seed: {[(r[0], r[1], r[8]) for r in runs]} -->")
-        with_peer = [r for r in runs if r[6] is not None]
+        with_peer = [r for r in runs if not math.isnan(r[6])]
         row(
             graph, shown(found), med(r[1][0] for r in runs), med(r[8][0] for r in runs), med((r[2] for r in runs), 3),
             med((r[3] for r in runs), 3), med((r[4] for r in runs), 2), med((r[5] for r in runs), 2),
@@ -145,19 +148,23 @@ def large_unequal(seeds: range, peers: range, only: list[str]) -> None:
 
 
 def hard(seeds: range, peers: range, only: list[str]) -> None:
-    """D = 100, weights up to 2 and ER10."""
+    """D = 100, weights up to 2 and ER10; without restarts and with those of the defaults."""
     options = {"ER4": ((-2.0, -0.5), (0.5, 2.0)), "SF4": ((-2.0, -0.5), (0.5, 2.0)), "ER10": None}
-    header("graph", "seed", "skeleton errors", "CPDAG SHD", "seconds", "FLOP skeleton errors", "CPDAG SHD", "seconds")
+    header(
+        "graph", "seed", "skeleton errors, no restarts", "skeleton errors", "CPDAG SHD", "seconds",
+        "FLOP's skeleton errors", "CPDAG SHD", "seconds",
+    )  # fmt: skip
     for graph in only or list(options):
         for seed in seeds:
             ranges = options[graph]
             given = {} if ranges is None else {"ranges": ranges}
             problem = simulate(graph, ROWS, d=100, seed=seed, standardise="data", **given)
-            seconds, weights = timed(lambda p=problem: unequal(p.X))
+            once = unequal(problem.X, restarts=0)
+            seconds, weights = timed(lambda p=problem: unequal(p.X, restarts=None))
             peer, theirs = flop(problem.X)
             row(
-                graph, seed, skeleton(problem, weights), cpdag_shd(problem.dag, weights), f"{seconds:.2f}",
-                skeleton(problem, theirs), pdag_errors(problem, theirs), f"{peer:.2f}",
+                graph, seed, skeleton(problem, once), skeleton(problem, weights), cpdag_shd(problem.dag, weights),
+                f"{seconds:.2f}", *(("–", "–") if theirs is None else against(problem, theirs)), f"{peer:.2f}",
             )  # fmt: skip
 
 
@@ -185,10 +192,9 @@ def unequal_table(
                         (skeleton(problem, W), cpdag_shd(problem.dag, W), spent)
                     )
                 for name, count in restarts.items():
-                    if d > 100 and graph.startswith("SF"):
-                        continue
                     spent, theirs = flop(problem.X, count)
-                    runs.setdefault(name, []).append((skeleton(problem, theirs), pdag_errors(problem, theirs), spent))
+                    found = (math.nan, math.nan) if theirs is None else against(problem, theirs)
+                    runs.setdefault(name, []).append((*found, spent))
         for name, values in runs.items():
             everything.setdefault(name, []).extend(values)
             if each:
@@ -198,11 +204,18 @@ def unequal_table(
 
 
 def summary(data: str, name: str, values: list[tuple[Any, ...]]) -> None:
-    skeletons, classes, seconds = (np.array(column) for column in zip(*values, strict=True))
-    row(data, name, f"{skeletons.mean():.1f} ({skeletons.max()})", f"{classes.mean():.1f}", f"{np.mean(seconds):.2f}")
+    skeletons, classes, seconds = (np.array(column, dtype=float) for column in zip(*values, strict=True))
+    late = int(np.isnan(skeletons).sum())
+    if late == len(values):
+        row(data, name, "–", "–", f"all {late} over {np.mean(seconds):.0f}")
+        return
+    row(
+        data, name, f"{np.nanmean(skeletons):.1f} ({np.nanmax(skeletons):.0f})", f"{np.nanmean(classes):.1f}",
+        f"{np.mean(seconds):.2f}" + (f", {late} of {len(values)} stopped" if late else ""),
+    )  # fmt: skip
 
 
-def unequal(X: np.ndarray, restarts: int = 0) -> sp.csr_array:
+def unequal(X: np.ndarray, restarts: int | None = 0) -> sp.csr_array:
     engine = Sparse(penalty=LAMBDA * np.log(len(X)), restarts=restarts)
     return learn_dag(X, engine, noise="unequal", random_state=0).dag.weights
 
@@ -237,11 +250,35 @@ def from_true_order(problem: Problem, price: float | None = None) -> sp.csr_arra
     return sp.csr_array(sp.diags_array(1 / sd) @ found.weights @ sp.diags_array(sd))
 
 
-def flop(X: np.ndarray, restarts: int = 0) -> tuple[float, np.ndarray]:
-    from flopsearch import flop as search
+class Peer:
+    """FLOP, which cannot be interrupted, in a process that can."""
 
-    seconds, found = timed(lambda: np.asarray(search(np.asarray(X, dtype=np.float64), LAMBDA, restarts=restarts)))
-    return seconds, found
+    limit = 600.0
+
+    @staticmethod
+    def run(pipe: Any, X: np.ndarray, restarts: int) -> None:
+        """Send the seconds and the CPDAG."""
+        from flopsearch import flop as search
+
+        pipe.send(timed(lambda: np.asarray(search(np.asarray(X, dtype=np.float64), LAMBDA, restarts=restarts))))
+
+
+def flop(X: np.ndarray, restarts: int = 0) -> tuple[float, np.ndarray | None]:
+    """Its seconds and CPDAG; the limit and None if it takes longer."""
+    ours, theirs = multiprocessing.Pipe()
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=Peer.run, args=(theirs, X, restarts), daemon=True)
+    process.start()
+    answered = ours.poll(Peer.limit)
+    result = ours.recv() if answered else (Peer.limit, None)
+    process.kill()
+    process.join()
+    return result
+
+
+def against(problem: Problem, pdag: np.ndarray) -> tuple[int, int]:
+    """Errors in the skeleton and in the CPDAG."""
+    return skeleton(problem, pdag), pdag_errors(problem, pdag)
 
 
 def lenient(problem: Problem, pdag: np.ndarray) -> int:

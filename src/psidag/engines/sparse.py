@@ -29,6 +29,7 @@ from psidag.engines.moves import (
     Score,
     Tried,
     add_edges,
+    give,
     grown_order,
     least_gain,
     polish_hubs,
@@ -47,10 +48,10 @@ from psidag.stages.within_order import most_parents, search_penalty
 
 #: Multiples of the penalty, from the first level to the last.
 _LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -1, -1))}
-#: The same for further searches from nothing: on other steps they go wrong in other places.
-_OTHER_LEVELS = tuple(3.0**k for k in range(6, -1, -1))
-#: Up to so many columns a restart, which disturbs a handful of them, is worth its time.
-_SMALL = 300
+#: The same after a restart.
+_AGAIN = (9.0, 3.0, 1.0)
+#: Up to so many columns a restart, which disturbs a handful of them, is worth its time; and so many restarts.
+_SMALL, _RESTARTS = 300, 5
 #: A node is listed for another if it would pay with this share of its variance left.
 _SCANNED = 0.8
 #: Bytes for a node's regression, candidates and remembered products.
@@ -113,11 +114,9 @@ class Sparse:
     quiet_rounds : int
         Under the unequal score, how many rounds from random members of the class without a gain end the search.
     restarts : int, optional
-        How often the search is begun again: from the best order with ln d random pairs exchanged, and under the
-        unequal score every other time, the first included, from nothing in a random order and on other steps of
-        the penalty. By default 3 under the unequal score up to 300 columns, which frees most of the few searches
-        that get stuck there; 20 find a little more.
-        Otherwise none: under the equal score they found nothing at 1,000 columns.
+        How often the search is begun again, from the best graph without the edges of a random node and of its
+        neighbours. By default 5 under the unequal score up to 300 columns, which frees the few searches that get
+        stuck there; 20 find a little more. Otherwise none: under the equal score they found nothing at 1,000 columns.
     reach : float, optional
         A node is walked along the order until the score has risen by so many penalties; 5 under the equal score,
         100 under the unequal one, where the way to a better order leads over higher ground.
@@ -351,27 +350,32 @@ class Sparse:
         return state, Progress(steps, 0, candidate, math.nan, changed, finished)
 
     def _restarts(self, task: Task) -> int:
-        few = 3 if task.noise == "unequal" and task.d <= _SMALL else 0
+        few = _RESTARTS if task.noise == "unequal" and task.d <= _SMALL else 0
         return few if self.restarts is None else self.restarts
 
     def _restart(self, task: Task, state: State, best: Fits) -> State:
-        """From the best order with a few random pairs exchanged; under the unequal score every other time from nothing.
+        """From the best graph without all edges of a node and of its neighbours, which change places at random.
 
-        Where a search under the unequal score has gone wrong for good it did so early, at a high penalty, and no
-        small change of the order undoes that; another way down from high penalties does.
+        The node is the end of a random edge, so that hubs are likely. A search that is stuck has a few hubs wrong
+        and their neighbourhoods bent to fit: no move of single nodes undoes that, and no small change of the order.
         """
-        state = state._replace(confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1)
-        if task.noise == "unequal" and state.restarts % 2:
-            state = state._replace(level=0, levels=tuple(factor * state.penalty for factor in _OTHER_LEVELS))
-            return self._begin(task, state, task.rng.permutation(task.d))
-        data, known, score = state.data, task.constraints, self._score(task, state)
+        data, known, rng = state.data, task.constraints, task.rng
+        tails, heads = best.weights.nonzero()
+        touched = np.zeros(data.d, dtype=bool)
+        if len(tails):
+            node = rng.choice((tails, heads))[rng.integers(len(tails))]
+            touched[tails[heads == node]] = touched[heads[tails == node]] = touched[node] = True
         order = best.order.copy()
-        for pair in task.rng.integers(data.d, size=(max(1, round(math.log(data.d))), 2)):
-            order[pair] = order[pair[::-1]]
-        order = known.nearest_order(order)
-        net = required_network(data, order, known)
-        select_parents(data, net, score, known, task.workers, state.near or EVERYONE, best)
-        state = state._replace(net=net)
+        places = np.flatnonzero(touched[order])
+        order[places] = rng.permutation(order[places])
+        left = ~(touched[tails] | touched[heads])
+        kept = sp.csr_array((left[left], (tails[left], heads[left])), shape=best.weights.shape)
+        net = required_network(data, known.nearest_order(order), known)
+        give(data, net, sp.csr_array(kept + known.required_matrix), np.arange(data.d))
+        state = state._replace(
+            net=net, level=0, levels=tuple(factor * state.penalty for factor in _AGAIN),
+            confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1,
+        )  # fmt: skip
         self._set_score(task, state, net)
         net.set_stale(True)
         net.queue_all()
