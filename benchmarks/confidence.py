@@ -22,6 +22,7 @@ import numpy as np
 from psidag import Confidence, DataWarning, bootstrap, learn_dag
 from psidag.data.writing import write_table
 from psidag.datasets import load_sachs
+from psidag.errors import InputError
 from psidag.graph.metrics import edge_errors
 from psidag.simulate import Problem, simulate
 
@@ -113,11 +114,18 @@ def stability(seeds: range, replicates: int, graphs: Sequence[str]) -> None:
                 W = problem.dag.weights.toarray() != 0
                 for directed in (True, False):
                     for wanted in (1.0, 5.0):
-                        chosen = found.stability(wanted, directed=directed)
-                        runs.setdefault((directed, wanted), []).append(score(W, chosen, problem, directed))
+                        values = runs.setdefault((directed, wanted), [])
+                        try:
+                            chosen = found.stability(wanted, directed=directed)
+                        except InputError:
+                            continue
+                        values.append(score(W, chosen, problem, directed))
             for (directed, wanted), values in runs.items():
-                mean = np.array(values).mean(axis=0)
                 kind = "directed" if directed else "joined pairs"
+                if len(values) < len(seeds):
+                    row(graph, n, kind, f"{wanted:g}", f"out of reach for {len(seeds) - len(values)} seeds", *["–"] * 5)
+                    continue
+                mean = np.array(values).mean(axis=0)
                 counts = [f"{value:.1f}" for value in mean[1:5]]
                 row(graph, n, kind, f"{wanted:g}", f"{mean[0]:.2f}", *counts, share(mean[5], 1))
 

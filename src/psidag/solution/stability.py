@@ -93,6 +93,6 @@ def least_threshold(
             return times / (2 * pairs)
     least = expected_false(1.0, average, possible, pairs, assumption)
     raise InputError(
-        f"the bound is {least:.2g} false edges even among those that all replicates have, and {wanted:g} is wanted: "
+        f"the bound is {least:.4g} false edges even among those that all replicates have, and {wanted:g} is wanted: "
         "allow more, run more replicates, or raise the penalty so that replicates have fewer edges"
     )
