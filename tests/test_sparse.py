@@ -195,3 +195,11 @@ def test_restarts_never_end_higher_and_keep_what_is_known(noise):
     assert often.status.code == "converged"
     again = learn(problem.X, noise, known=known, restarts=5, jobs=2)
     assert again.candidate.weights.toarray().tobytes() == often.candidate.weights.toarray().tobytes()
+
+
+@pytest.mark.parametrize(("seed", "penalty"), [(404, 16.61), (415, 17.0)])
+def test_restarts_free_a_search_that_is_stuck(seed, penalty):
+    strong = ((-2.0, -0.5), (0.5, 2.0))
+    problem = simulate("SF4", n=5000, d=100, seed=seed, standardise="data", ranges=strong)
+    found = learn(problem.X, "unequal", jobs=2, penalty=penalty).candidate
+    assert cpdag_shd(problem.dag.weights, found.weights) <= 2  # 70 and more without restarts
