@@ -16,6 +16,7 @@ from psidag.engines.moves import (
     add_edges,
     give,
     grown_order,
+    opened_network,
     polish_hubs,
     read,
     required_network,
@@ -291,3 +292,27 @@ def test_regressions_on_nearly_collinear_parents_stay_exact(seed):
         parents = fits.weights[:, [j]].nonzero()[0]
         rest = X[:, j] - X[:, parents] @ np.linalg.lstsq(X[:, parents], X[:, j])[0]
         assert fits.residual_variance[j] == pytest.approx(np.var(rest), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_opened_network_lacks_the_edges_around_one_node_and_keeps_all_others(seed):
+    known = Constraints(required_edges=[(1, 4), (4, 5)]).bind([f"x{i}" for i in range(9)])
+    data, net = prepared(seed, known=known)
+    best = read(net, 9)
+    opened = read(opened_network(data, known, best, np.random.default_rng(seed)), 9)
+    before, after = best.weights.toarray() != 0, opened.weights.toarray() != 0
+    required = known.required_matrix.toarray() != 0
+    around = [before[v] | before[:, v] | (np.arange(9) == v) for v in range(9)]
+    expected = [np.where(touched[:, None] | touched, required, before) for touched in around]
+    assert any(np.array_equal(after, graph) for graph in expected)
+    place = positions(opened.order)
+    assert all(place[i] < place[j] for i, j in zip(*np.nonzero(after), strict=True))
+    assert known.respects(opened.order)
+
+
+def test_an_empty_network_can_be_opened():
+    data, net = prepared(0, penalty=1e9)
+    opened = read(
+        opened_network(data, unconstrained([f"x{i}" for i in range(9)]), read(net, 9), np.random.default_rng(0)), 9
+    )
+    assert opened.weights.nnz == 0

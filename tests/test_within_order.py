@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -158,19 +157,6 @@ def test_awkward_tables_give_finite_weights(name, dtype):
         assert np.isfinite(answer.weights.data).all()
         assert np.all(answer.residual_variance >= 0)
     assert np.bincount(found.weights.indices, minlength=1).max() <= most_parents(len(X))
-
-
-def test_a_start_helps_or_does_nothing_wrong():
-    X, order = rows(7, d=12)
-    S = np.cov(X.T)
-    start = sp.csr_array(np.ones((12, 12)))
-    with workers(1) as threads:
-        found = select_within(S, 200, order, threads, start=start)
-    place = positions(order)
-    i, j = found.weights.nonzero()
-    assert np.all(place[i] < place[j])
-    t = found.weights.data**2 * 200
-    assert np.all(t > 0)
 
 
 @pytest.mark.parametrize("rule", [None, "random"])

@@ -58,12 +58,6 @@ class Fits(NamedTuple):
     weights: sp.csr_array
     residual_variance: Floats
 
-    def forward(self, order: Order) -> sp.csr_array:
-        """The weights of edges that point forward in an order."""
-        place, edges = positions(order), self.weights.tocoo()
-        keep = place[edges.row] < place[edges.col]
-        return sp.csr_array((edges.data[keep], (edges.row[keep], edges.col[keep])), shape=edges.shape)
-
     @property
     def parents(self) -> NDArray[np.intp]:
         """How many parents each node has."""
@@ -99,6 +93,27 @@ def required_network(data: Correlations, order: Order, constraints: BoundConstra
     return net
 
 
+def opened_network(data: Correlations, constraints: BoundConstraints, best: Fits, rng: np.random.Generator) -> Network:
+    """A network without the edges of a random node and of its neighbours, which also change places; required ones stay.
+
+    The node is an end of a random edge, so that hubs are likely. A search that is stuck has a few hubs wrong and their
+    neighbourhoods bent to fit: no move of single nodes undoes that, and no small change of the order.
+    """
+    tails, heads = best.weights.nonzero()
+    touched = np.zeros(data.d, dtype=bool)
+    if len(tails):
+        node = rng.choice((tails, heads))[rng.integers(len(tails))]
+        touched[tails[heads == node]] = touched[heads[tails == node]] = touched[node] = True
+    order = best.order.copy()
+    places = np.flatnonzero(touched[order])
+    order[places] = rng.permutation(order[places])
+    left = ~(touched[tails] | touched[heads])
+    edges = sp.csr_array((np.ones(left.sum()), (tails[left], heads[left])), shape=best.weights.shape)
+    net = required_network(data, constraints.nearest_order(order), constraints)
+    give(data, net, sp.csr_array(edges + constraints.required_matrix), np.arange(data.d))
+    return net
+
+
 def select_parents(
     data: Correlations,
     net: Network,
@@ -106,28 +121,20 @@ def select_parents(
     constraints: BoundConstraints,
     workers: Workers,
     near: Candidates = EVERYONE,
-    start: Fits | None = None,
 ) -> None:
-    """Give all nodes parents that stand before them in the order, by evidence.
+    """Give all nodes parents that stand before them in the order, by evidence, each node judged by its own variance.
 
-    From none, each node judged by its own variance; or from a start with its noise variances. A score is to be set
-    afterwards.
+    A score is to be set afterwards.
     """
-    order = read(net, data.d).order
-    noise = None if start is None else noise_variance(data, score, start.residual_variance)
     if data.matrix is None:
         # Nothing is known yet of the least variance of a node, and no walk is to be cut short.
-        judged_by = np.zeros(data.d) if noise is None else noise
-        net.configure(
-            score.n, score.penalty, judged_by, np.zeros(data.d), score.max_parents, 0.0, score.max_parents, 0.0
-        )  # fmt: skip
-        if start is not None:
-            give(data, net, start.forward(order), np.arange(data.d))
+        unknown = np.zeros(data.d)
+        net.configure(score.n, score.penalty, unknown, unknown, score.max_parents, 0.0, score.max_parents, 0.0)
         select_among(data.entries, net, near.start, near.items)
         return
     chosen = select_within(
-        data.matrix, data.count, order, workers, penalty=score.penalty, sigma2=noise, constraints=constraints,
-        max_parents=score.max_parents, start=None if start is None else start.weights,
+        data.matrix, data.count, read(net, data.d).order, workers, penalty=score.penalty, constraints=constraints,
+        max_parents=score.max_parents,
     )  # fmt: skip
     give(data, net, chosen.weights, np.arange(data.d))
 

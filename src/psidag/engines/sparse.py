@@ -29,9 +29,9 @@ from psidag.engines.moves import (
     Score,
     Tried,
     add_edges,
-    give,
     grown_order,
     least_gain,
+    opened_network,
     polish_hubs,
     read,
     required_network,
@@ -354,24 +354,8 @@ class Sparse:
         return few if self.restarts is None else self.restarts
 
     def _restart(self, task: Task, state: State, best: Fits) -> State:
-        """From the best graph without all edges of a node and of its neighbours, which change places at random.
-
-        The node is the end of a random edge, so that hubs are likely. A search that is stuck has a few hubs wrong
-        and their neighbourhoods bent to fit: no move of single nodes undoes that, and no small change of the order.
-        """
-        data, known, rng = state.data, task.constraints, task.rng
-        tails, heads = best.weights.nonzero()
-        touched = np.zeros(data.d, dtype=bool)
-        if len(tails):
-            node = rng.choice((tails, heads))[rng.integers(len(tails))]
-            touched[tails[heads == node]] = touched[heads[tails == node]] = touched[node] = True
-        order = best.order.copy()
-        places = np.flatnonzero(touched[order])
-        order[places] = rng.permutation(order[places])
-        left = ~(touched[tails] | touched[heads])
-        kept = sp.csr_array((left[left], (tails[left], heads[left])), shape=best.weights.shape)
-        net = required_network(data, known.nearest_order(order), known)
-        give(data, net, sp.csr_array(kept + known.required_matrix), np.arange(data.d))
+        """From the best graph, opened around one node."""
+        net = opened_network(state.data, task.constraints, best, task.rng)
         state = state._replace(
             net=net, level=0, levels=tuple(factor * state.penalty for factor in _AGAIN),
             confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1,

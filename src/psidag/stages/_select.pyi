@@ -17,8 +17,6 @@ def select(
     required: _Ints,
     forbidden_start: _Ints,
     forbidden: _Ints,
-    initial_start: _Ints,
-    initial: _Ints,
     ends: NDArray[np.int64],
     parents: _Ints,
     weights: _Floats,

@@ -110,14 +110,12 @@ def select(
     const double[::1] sigma2, Py_ssize_t max_parents,
     const int32_t[::1] required_start, const int32_t[::1] required,
     const int32_t[::1] forbidden_start, const int32_t[::1] forbidden,
-    const int32_t[::1] initial_start, const int32_t[::1] initial,
     int64_t[::1] ends, int32_t[::1] parents, double[::1] weights, double[::1] variances,
 ):
     """Fill ends, parents, weights and variances for order[first:last], one node after the other.
 
     Parents and weights are written without gaps, those of a node up to its end. Returns how many nodes fitted into the room they have;
-    the caller goes on from there with more. Lists of required, forbidden and initial parents of j are
-    ``list[start[j]:start[j + 1]]``; forbidden wins over initial, and initial ones must stand before j.
+    the caller goes on from there with more. Lists of required and forbidden parents of j are ``list[start[j]:start[j + 1]]``.
     """
     cdef Py_ssize_t d = S.shape[0], t, a, j, i, used = 0, done = 0, code = 0
     cdef const real* base = &S[0, 0]
@@ -154,13 +152,8 @@ def select(
             fit.locked = fit.k
             for a in range(forbidden_start[j], forbidden_start[j + 1]):
                 all.open[forbidden[a]] = 0
-            if fit.variance > 0:
-                for a in range(initial_start[j], initial_start[j + 1]):
-                    if all.open[initial[a]] and fit.k < max_parents:
-                        if take(base, d, j, initial[a], &fit, &all) < 0:
-                            code = -1
-                if forward_backward(base, d, j, sigma2[j], &score, max_parents, &fit, &all) < 0:
-                    code = -1
+            if fit.variance > 0 and forward_backward(base, d, j, sigma2[j], &score, max_parents, &fit, &all) < 0:
+                code = -1
             before[j] = 1
             if code < 0 or used + fit.k + required_start[j + 1] - required_start[j] > parents.shape[0]:
                 break

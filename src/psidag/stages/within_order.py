@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -102,7 +102,6 @@ def select_within(
     penalty: float | None = None,
     sigma2: float | Floats | None = None,
     constraints: BoundConstraints | None = None,
-    start: Any = None,
     max_parents: int | None = None,
     nodes: NDArray[np.intp] | None = None,
 ) -> Selected:
@@ -130,8 +129,6 @@ def select_within(
         Noise variance, common or of each node. Without it every node is judged by its own residual variance.
     constraints : BoundConstraints, optional
         Prior knowledge.
-    start : sparse matrix, optional
-        Edges to start from instead of none; those that point backwards in the order are left out.
     max_parents : int, optional
         Most parents of a node apart from required ones; by default a quarter of n.
     nodes : array of int, optional
@@ -156,7 +153,6 @@ def select_within(
     noise = np.zeros(d) + (0.0 if sigma2 is None else sigma2)
     cap = most_parents(n) if max_parents is None else max_parents
     required, forbidden = parent_lists(known.required_matrix), parent_lists(known.forbidden_matrix)
-    initial = parent_lists(_forward_only(start, order))
     sequence = order.astype(np.int32)
 
     def work(part: slice) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
@@ -167,7 +163,7 @@ def select_within(
             ends, variances = np.zeros(nodes, np.int64), np.zeros(nodes)
             parents, weights = np.empty(room, np.int32), np.empty(room)
             done = select(
-                S, n, sequence, first, part.stop, price, noise, cap, *required, *forbidden, *initial,
+                S, n, sequence, first, part.stop, price, noise, cap, *required, *forbidden,
                 ends, parents, weights, variances,
             )  # fmt: skip
             total = ends[done - 1] if done else 0
@@ -197,16 +193,6 @@ def parent_lists(edges: sp.csr_array) -> tuple[NDArray[np.int32], NDArray[np.int
 def _readable(S: NDArray[np.floating]) -> NDArray[np.floating]:
     """S in C order and in one of the precisions the kernels know."""
     return np.ascontiguousarray(S, dtype=np.float32 if S.dtype == np.float32 else np.float64)
-
-
-def _forward_only(edges: Any, order: Order) -> sp.csr_array:
-    """The edges that point forward in the order."""
-    if edges is None:
-        return sp.csr_array((len(order), len(order)))
-    found = sp.coo_array(edges)
-    place = positions(order)
-    keep = (place[found.row] < place[found.col]) & (found.data != 0)
-    return sp.csr_array((found.data[keep], (found.row[keep], found.col[keep])), shape=found.shape)
 
 
 def _regular_cholesky(C: Floats) -> Floats:
