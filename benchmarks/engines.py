@@ -81,7 +81,7 @@ def equal(seeds: range, peers: range, only: list[str]) -> None:
                 )
             )  # fmt: skip
         found = [r[0] for r in runs]
-        print(f"<!-- {graph}, each seed: {[(r[0], r[1], r[8]) for r in runs]} -->")
+        print(f"<!-- {graph}, each seed: {[(r[0], r[1], r[8], r[4], r[6], r[7]) for r in runs]} -->")
         with_peer = [r for r in runs if not math.isnan(r[6])]
         row(
             graph, shown(found), med(r[1][0] for r in runs), med(r[8][0] for r in runs), med((r[2] for r in runs), 3),
@@ -330,7 +330,7 @@ def row(*cells: Any) -> None:
 
 
 def med(values: Iterable[Any], digits: int = 0) -> str:
-    present = [float(v) for v in values]
+    present = [float(v) for v in values if not math.isnan(v)]
     return f"{np.median(present):.{digits}f}" if present else "–"
 
 
