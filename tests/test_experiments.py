@@ -1,6 +1,7 @@
 """The paper's experiments: what is run, what becomes of each cell, and what is concluded from the rows."""
 
 import dataclasses
+import io
 import json
 import math
 import os
@@ -9,7 +10,9 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from psidag.errors import InputError
 from psidag.experiments import EXPERIMENTS, PRESETS, ResultTable, Row, choose, merged, plan, run_cells, write_page
@@ -408,5 +411,13 @@ def test_the_page_has_everything_in_one_file(tmp_path):
 def test_a_figure_of_nothing_is_no_picture():
     assert picture(EXPERIMENTS["fig-runtime"], []) is None
     assert picture(EXPERIMENTS["table-sachs"], [made_up("golem", 1.0, graph="Sachs")]) is None
-    drawn = picture(EXPERIMENTS["fig-runtime"], race(1.0, None, 9.0) + race(2.0, None, 99.0, d=500))
-    assert drawn.startswith(b"\x89PNG")
+
+
+def test_a_picture_keeps_the_colours_of_the_methods():
+    rows = race(1.0, 5.0, 9.0) + race(2.0, 50.0, 99.0, d=500)
+    with Image.open(io.BytesIO(picture(EXPERIMENTS["fig-runtime"], rows))) as image:
+        assert image.format == "PNG"
+        shades = np.array(image.convert("RGB")).reshape(-1, 3).astype(int)
+    for row in rows:
+        wanted = [int(METHODS[row.method].colour[k : k + 2], 16) for k in (1, 3, 5)]
+        assert np.abs(shades - wanted).max(axis=1).min() <= 4

@@ -201,5 +201,5 @@ def _png(figure: Figure) -> bytes:
     figure.savefig(raw, dpi=_DPI, format="png")
     raw.seek(0)
     with Image.open(raw) as image:
-        image.convert("RGB").quantize(_SHADES).save(small, format="png", optimize=True)
+        image.convert("RGB").quantize(_SHADES, Image.Quantize.FASTOCTREE).save(small, format="png", optimize=True)
     return small.getvalue()
