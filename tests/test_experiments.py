@@ -331,7 +331,10 @@ def test_growth_hours_and_what_was_not_run():
     assert answer("grows more slowly", rows[:3]).answer == "not testable here"
     golem = answer("GOLEM takes over 36", rows)
     assert golem.answer == "not testable here"
-    assert "power 2.50" in golem.numbers
+    assert golem.numbers.startswith("not run at that size; 32 s at d = 1,000")
+    assert "point to 8 min at 3,000" in golem.numbers
+    rows.append(made_up("golem", None, d=3000, status="over_time"))
+    assert answer("GOLEM takes over 36", rows).numbers.startswith("stopped at 60 s")
     rows.append(made_up("sparse", 9.0, d=10_000))
     assert "sparse engine takes 9 s on ER2" in answer("few hours at 10,000", rows).numbers
     assert answer("few hours at 10,000", [made_up("psidag-stream", 7200.0, d=10_000)]).answer == "confirmed"

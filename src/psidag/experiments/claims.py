@@ -178,9 +178,10 @@ def _hours_at_ten_thousand(rows: Rows) -> Verdict:
         return _decided(all(found.median <= _FEW_HOURS for found in ours.values()), "; ".join(said))
     fit = growth(_plain(rows, "psidag-stream", "ER2"))
     if fit is not None and fit.last * _REACH >= 10_000:
+        largest_met = max(fit.medians)
         said.append(
-            f"ψDAG on fresh samples was run to d = {max(fit.medians):,}, where it takes "
-            f"{shown_seconds(fit.medians[max(fit.medians)])}; its growth points to {shown_seconds(fit.at(10_000))}"
+            f"ψDAG on fresh samples was run to d = {largest_met:,}, where it takes "
+            f"{shown_seconds(fit.medians[largest_met])}; the last two sizes point to {shown_seconds(fit.at(10_000))}"
         )
     return _untested("; ".join(said) or "nothing was run at that size")
 
@@ -213,12 +214,13 @@ def _beyond(method: str, d: int) -> Callable[[Rows], Verdict]:
         found = timing(runs)
         if found.runs and (found.reached or found.bound >= _WALL):
             return _decided(not found.reached or found.median > _WALL, f"median {shown_seconds(found.median)}")
+        tried = f"stopped at {shown_seconds(found.bound)}" if found.runs else "not run at that size"
         fit = growth(_plain(rows, method, "ER2"))
         if fit is None or fit.last * _REACH < d:
-            return _untested("not run at that size, nor near enough to it to say more")
+            return _untested(f"{tried}, and never met the criterion near enough to it to say more")
         return _untested(
-            f"not run at that size; {shown_seconds(fit.medians[fit.last])} at d = {fit.last:,}, and its growth "
-            f"(power {fit.slope:.2f}) points to {shown_seconds(fit.at(d))} at {d:,} on this machine"
+            f"{tried}; {shown_seconds(fit.medians[fit.last])} at d = {fit.last:,}, and the last two sizes point to "
+            f"{shown_seconds(fit.at(d))} at {d:,} on this machine"
         )
 
     return judge

@@ -124,7 +124,10 @@ def rate_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
         ends = np.array([low, high])
         axes.plot(ends, top * (ends / low) ** power, color="0.4", linewidth=1, linestyle=dash, zorder=1)
         label = "1/√T" if power == -0.5 else "1/T"
-        axes.annotate(label, (high, top * (high / low) ** power), color="0.3", fontsize=8, ha="right", va="bottom")
+        end = (high, top * (high / low) ** power)
+        axes.annotate(
+            label, end, (0, 7), textcoords="offset points", color="0.3", fontsize=8, ha="right", va="bottom"
+        )  # fmt: skip
 
 
 def _whole_decades(axes: Axes, which: Literal["x", "y"]) -> None:

@@ -134,7 +134,7 @@ _RECORDED = Preset(
         Rule(120, 1, _STOCHASTIC, up_to=500),
         Rule(120, 1, _STOCHASTIC, up_to=1000, to_goal=True),
         Rule(900, 1, _STOCHASTIC, up_to=3000, graphs=("ER2", "SF2"), to_goal=True),
-        Rule(3600, 1, ("psidag-stream",), graphs=("ER2",), to_goal=True),
+        Rule(900, 1, ("psidag-stream",), up_to=5000, graphs=("ER2",), to_goal=True),
         Rule(300, 3, ("sparse",), up_to=1000, gaussian_only=True),
         Rule(300, 1, ("sparse",)),
         Rule(300, 1, _DENSE, up_to=500),
@@ -143,7 +143,7 @@ _RECORDED = Preset(
         Rule(300, 3, ("order-true", "order-random")),
         Rule(300, 1, _WITHIN),
     ),
-    memory=16_000.0,
+    memory=9000.0,
     reduced=_LAPTOP.reduced,
 )
 

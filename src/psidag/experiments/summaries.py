@@ -47,8 +47,10 @@ class Growth(NamedTuple):
     beyond: dict[int, float]
 
     def at(self, d: int) -> float:
-        """The seconds that the fit gives at another size, through the median of the last size."""
-        return self.medians[self.last] * math.pow(d / self.last, self.slope)
+        """The seconds to expect at a larger size, by the line through the last two: growth steepens with size."""
+        before, last = sorted(self.medians)[-2:]
+        slope = math.log(self.medians[last] / self.medians[before]) / math.log(last / before)
+        return self.medians[last] * math.pow(d / last, slope)
 
 
 def grouped(rows: Iterable[Row], by: Callable[[Row], Key]) -> dict[Key, list[Row]]:
