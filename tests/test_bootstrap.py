@@ -199,7 +199,9 @@ def test_ctrl_c_keeps_what_is_done(problem, monkeypatch, jobs):
         bootstrap(problem.X, replicates=8, random_state=7, n_jobs=jobs)
     part = stopped.value.confidence
     assert part.status.code == "interrupted"
-    assert "4 of 8" in part.status.message
+    # On two threads a replicate or two may end beside the one that is interrupted.
+    assert part.replicates == 4 if jobs == 1 else 3 <= part.replicates < 8
+    assert f"{part.replicates} of 8" in part.status.message
     assert not part.status.ok
     monkeypatch.undo()
     same(whole, bootstrap(problem.X, replicates=8, resume=part))
