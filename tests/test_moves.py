@@ -17,6 +17,7 @@ from psidag.engines.moves import (
     give,
     grown_order,
     opened_network,
+    outline,
     polish_hubs,
     read,
     required_network,
@@ -83,6 +84,17 @@ def assert_sound(data, net):
         parents = fits.weights[:, [node]].nonzero()[0]
         assert fits.residual_variance[node] == pytest.approx(variance(data.matrix, node, parents), rel=1e-6)
     return fits
+
+
+def test_the_outline_has_the_precisions_that_the_model_implies():
+    data, net = prepared(3)
+    fits = read(net, data.d)
+    counts, variances, precisions = outline(net, data.d)
+    W, v = fits.weights.toarray(), fits.residual_variance
+    np.testing.assert_array_equal(counts, (W != 0).sum(axis=0))
+    np.testing.assert_array_equal(variances, v)
+    away = np.eye(data.d) - W
+    np.testing.assert_allclose(precisions, np.diag(away @ np.diag(1 / v) @ away.T), rtol=1e-12)
 
 
 @settings(deadline=None, max_examples=25)

@@ -170,6 +170,24 @@ cdef class Network:
             ends[j] = at
             variances[j] = fit.v
 
+    def outline(self, int32_t[::1] counts, double[::1] variances, double[::1] precisions):
+        """Fill how many parents each node has, its residual variance, and its precision in the model.
+
+        The last is the diagonal of the inverse covariance: 1/v_i + Σ_c w_ic²/v_c over its children c.
+        """
+        cdef Py_ssize_t j, a
+        cdef Regression* fit
+        for j in range(self.s.d):
+            precisions[j] = 0
+        for j in range(self.s.d):
+            fit = self.s.fits + j
+            counts[j] = <int32_t> fit.k
+            variances[j] = fit.v
+            for a in range(fit.k):
+                precisions[fit.parents[a]] += fit.b[a] * fit.b[a] / fit.v
+        for j in range(self.s.d):
+            precisions[j] += 1 / variances[j]
+
     def sizes(self):
         """How many edges there are, entries of inverses, and nodes in the queue: the room that `dump` needs."""
         return self.edge_count(), inverse_entries(&self.s), self.s.waiting

@@ -23,8 +23,9 @@ from psidag.stages.within_order import parent_lists, select_within
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
-#: Nodes that one thread takes at a time. Fixed, so that the work is cut alike on any number of threads.
-_NODES = 64
+#: Nodes that one thread takes at a time, and pairs of nodes for which a thread is worth waking. Fixed, so that the work
+#: is cut alike on any number of threads.
+_NODES, _PAIRS = 64, 1 << 17
 #: In one round a node may gain one parent and a quarter as many as it has: most grow by single edges, the best
 #: first, and hubs in a few rounds.
 _SHARE = 4
@@ -139,27 +140,19 @@ def select_parents(
     give(data, net, chosen.weights, np.arange(data.d))
 
 
-def set_score(data: Correlations, net: Network, score: Score, patience: float, max_additions: int) -> Fits:
-    """Judge the network by this score from now on; returns it as it is.
+def set_score(data: Correlations, net: Network, score: Score, patience: float, max_additions: int) -> None:
+    """Judge the network by this score from now on.
 
     A walk of a node along the order is given up when the score has risen by ``patience`` penalties, or when one
     node would take more than ``max_additions`` new parents. The common noise variance is taken from the
-    network, and so is a bound for the variance of each node given any others: 1 / (1/v_i + Σ_c w_ic²/v_c) over
-    its children c, the inverse of the diagonal of the precision matrix that the model implies.
+    network, and so is a bound for the variance of each node given any others, the inverse of its precision in the
+    model.
     """
-    found = read(net, data.d)
+    _, variances, precisions = outline(net, data.d)
     net.configure(
-        score.n, score.penalty, noise_variance(data, score, found.residual_variance), least_variance(found),
+        score.n, score.penalty, noise_variance(data, score, variances), _SLACK / precisions,
         score.max_parents, patience * score.penalty, max_additions, 1e-9 if score.noise == "equal" else -1e-9,
     )  # fmt: skip
-    return found
-
-
-def least_variance(fits: Fits) -> Floats:
-    """About the least variance that each node can have given any others."""
-    v, W = fits.residual_variance, fits.weights
-    precision = 1 / v + np.bincount(W.nonzero()[0], W.data**2 / v[W.indices], minlength=len(v))
-    return np.asarray(_SLACK / precision)
 
 
 def least_gain(data: Correlations, score: Score, fits: Fits) -> Floats:
@@ -177,8 +170,8 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
     way.
     """
     d = data.d
-    room = 1 + read(net, d).parents // _SHARE
-    start = np.concatenate([[0], np.cumsum(room)])
+    room = 1 + outline(net, d)[0] // _SHARE
+    start = np.concatenate([[0], np.cumsum(room, dtype=np.int64)])
     found, counts, gains = np.empty(start[-1], np.int32), np.zeros(d, np.int32), np.zeros(start[-1])
 
     def work(part: slice) -> None:
@@ -189,7 +182,7 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
         else:
             additions(data.entries, net, part.start, part.stop, start, found, counts, gains)
 
-    workers.map(work, tiles(d, _NODES))
+    workers.map(work, tiles(d, max(_NODES, _PAIRS // d)))
     net.set_stale(False)
     nodes = np.flatnonzero(counts)
     best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")].astype(np.int32)
@@ -300,12 +293,19 @@ def give(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray
 def read(net: Network, d: int) -> Fits:
     """The network as arrays."""
     edges = net.edge_count()
-    ends, parents, weights = np.empty(d, np.int64), np.empty(edges, np.int32), np.empty(edges)
+    bounds, parents, weights = np.zeros(d + 1, np.int64), np.empty(edges, np.int32), np.empty(edges)
     variance, order = np.empty(d), np.empty(d, np.int32)
-    net.read(ends, parents, weights, variance)
+    net.read(bounds[1:], parents, weights, variance)
     net.read_order(order)
-    targets = np.repeat(np.arange(d, dtype=np.int32), np.diff(ends, prepend=0))
-    return Fits(order.astype(np.intp), sp.csr_array((weights, (parents, targets)), shape=(d, d)), variance)
+    by_target = sp.csc_array((weights, parents, bounds.astype(np.int32)), shape=(d, d))
+    return Fits(order.astype(np.intp), sp.csr_array(by_target), variance)
+
+
+def outline(net: Network, d: int) -> tuple[Ints, Floats, Floats]:
+    """The number of parents of each node, its residual variance, and its precision in the model."""
+    counts, variances, precisions = np.empty(d, np.int32), np.empty(d), np.empty(d)
+    net.outline(counts, variances, precisions)
+    return counts, variances, precisions
 
 
 def noise_variance(data: Correlations, score: Score, v: Floats) -> Floats:

@@ -183,11 +183,12 @@ class Sparse:
         if state.net.waiting:
             drain(state.data.entries, state.net, _SWEEPS)
             return self._count(state)
-        fits = self._set_score(task, state, state.net)
+        self._set_score(task, state, state.net)
         if add_edges(state.data, state.net, task.workers, state.near or EVERYONE):
             return self._count(state._replace(confirmed=False))
         last = state.level + 1 == len(state.levels)
         if last and state.data.matrix is None and state.near is not None:
+            fits = read(state.net, task.d)
             unseen = np.flatnonzero(parent_marks(fits.weights) != state.near.seen)
             if len(unseen):
                 level = _SCANNED * least_gain(state.data, self._score(task, state), fits)[unseen]
@@ -374,8 +375,8 @@ class Sparse:
         cap = most_parents(state.data.count) if self.max_parents is None else self.max_parents
         return Score(task.noise, state.data.count, state.levels[state.level], cap)
 
-    def _set_score(self, task: Task, state: State, net: Network) -> Fits:
-        return set_score(state.data, net, self._score(task, state), *self._limits(task))
+    def _set_score(self, task: Task, state: State, net: Network) -> None:
+        set_score(state.data, net, self._score(task, state), *self._limits(task))
 
     def _candidate(self, task: Task, state: State, found: Fits) -> Candidate:
         """The network as a DAG, on the scale of the correlations, with its penalised loss in that of the data."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 
@@ -46,7 +47,7 @@ class Origin:
         return cls(
             call=f"{function}({', '.join(['data', *given])})",
             seed=int(seed) if isinstance(seed, int) else None,
-            versions=_versions(),
+            versions=dict(_versions()),
         )
 
     @classmethod
@@ -63,7 +64,9 @@ class Origin:
         return asdict(self)
 
 
+@cache
 def _versions() -> dict[str, str]:
+    """Looked up once: reading what is said of three packages takes milliseconds."""
     from importlib.metadata import version
 
     return {
