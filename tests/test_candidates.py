@@ -14,9 +14,9 @@ from psidag.data import correlations as correlations_module
 from psidag.data._entries import Entries
 from psidag.data.correlations import correlations, fits_whole
 from psidag.data.sources import Summary, Table
-from psidag.engines import candidates
+from psidag.engines import candidates, sparse
 from psidag.engines._network import additions, additions_among
-from psidag.engines.candidates import Candidates, Scan, advance, first_scan, listed, parent_marks
+from psidag.engines.candidates import Candidates, Scan, advance, correlated, first_scan, listed, parent_marks
 from psidag.engines.moves import Score, give, grown_order, read, required_network, select_parents, set_score
 from psidag.engines.sparse import Sparse
 from psidag.framework import Task, run
@@ -124,6 +124,38 @@ def test_lists_stay_short_where_everything_is_correlated(monkeypatch):
     for j in (0, 77):
         four = np.sort(np.argsort(-(C[j] ** 2) * (np.arange(200) != j))[:4])
         assert set(four) <= set(strongest.items[strongest.start[j] : strongest.start[j + 1]])
+
+
+@pytest.mark.parametrize("average", [5, 64])
+def test_lists_from_held_correlations_are_those_of_a_scan(monkeypatch, average):
+    monkeypatch.setattr(candidates, "_AVERAGE", average)
+    held, computed = both(simulate("SF4", n=150, d=200, seed=3).X)
+    with workers(2) as threads:
+        level = first_scan(computed.columns, 0.03, threads).level
+        ours = correlated(held.matrix, 0.03, threads)
+    expected = listed(scanned(computed.columns, level), 200)
+    assert level[0] == 0.03 if average == 64 else level[0] > 0.03
+    for found, wanted in zip(ours, expected, strict=True):
+        assert found.dtype == wanted.dtype
+        assert found.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("graph", ["ER2", "ER4", "SF4"])
+def test_a_start_from_lists_leads_to_the_same_edges(monkeypatch, graph):
+    problem = simulate(graph, n=1000, d=300, seed=2)
+    X, (i, j), order = problem.X, problem.dag.weights.nonzero(), problem.dag.order.tolist()
+    known = Constraints(
+        required_edges=[(i[0], j[0])], forbidden_edges=[(j[1], i[1])], tiers=[order[:20], order[-20:]]
+    ).bind(names(300))  # fmt: skip
+    whole = learn(X, known=known).candidate
+    monkeypatch.setattr(sparse, "_LISTED_FROM", 0)
+    monkeypatch.setattr(candidates, "_AVERAGE", 30)
+    from_lists = learn(X, known=known).candidate
+    assert known.respects(from_lists.order)
+    assert from_lists.weights[i[0], j[0]] != 0
+    assert from_lists.weights[j[1], i[1]] == 0
+    assert from_lists.loss == pytest.approx(whole.loss, rel=1e-4)
+    assert (whole.weights != from_lists.weights).nnz <= 0.02 * whole.weights.nnz
 
 
 @settings(deadline=None, max_examples=30)

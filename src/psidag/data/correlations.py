@@ -71,22 +71,16 @@ class Correlations:
         return self.rows
 
     def among(self, columns: NDArray[np.integer]) -> NDArray[np.floating]:
-        """The correlations among a few columns, as the search sees them."""
+        """The correlations among a few columns, as the search sees them; for a table of columns those of each row."""
         if self.matrix is not None:
-            few: NDArray[np.floating] = self.matrix[np.ix_(columns, columns)]
-        else:
-            few = self.columns[columns] @ self.columns[columns].T
-            np.fill_diagonal(few, 1.0)
-        return few
+            return np.asarray(self.matrix[columns[..., :, None], columns[..., None, :]])
+        return _products(self.columns[columns])
 
     def block(self, columns: NDArray[np.integer]) -> Floats:
-        """The correlations among a few columns in double precision."""
+        """The same in double precision."""
         if self.rows is None:
             return np.asarray(self.among(columns), dtype=np.float64)
-        few = self.rows[columns].astype(np.float64)
-        block: Floats = few @ few.T
-        np.fill_diagonal(block, 1.0)
-        return block
+        return np.asarray(_products(self.rows[columns].astype(np.float64)))
 
 
 def correlations(
@@ -125,6 +119,13 @@ def _from_moments(moments: Moments) -> Correlations:
         C[part] = moments.scatter[part] / scale[part, None] / scale
     np.fill_diagonal(C, 1.0)
     return Correlations(moments.count, moments.mean, sd, C)
+
+
+def _products(few: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Correlations from standardised columns in the last two axes."""
+    block = few @ np.swapaxes(few, -1, -2)
+    np.einsum("...ii->...i", block)[...] = 1.0
+    return np.asarray(block)
 
 
 def _standardised(table: Table, workers: Workers) -> Correlations:

@@ -30,6 +30,8 @@ Longs = NDArray[np.int64]
 _NODES, _COLUMNS = 512, 1024
 #: Blocks of nodes in one slice of a scan.
 _BLOCKS = 2
+#: Rows of a matrix that one thread looks through at a time.
+_ROWS = 64
 #: A list has no more than so many nodes from one scan, the strongest.
 _MOST = 1024
 #: So many correlations per column are kept on average: where there are more of note, the weaker ones wait for a scan.
@@ -74,12 +76,28 @@ def first_scan(columns: Singles, least: float, workers: Workers) -> Scan:
     Judged by some columns spread over the table.
     """
     d = len(columns)
-    some = columns[:: max(1, d // _NODES)][:_NODES]
+    some = columns[_spread(d)]
     squares = np.concatenate(workers.map(lambda part: np.square(columns[part] @ some.T).ravel(), tiles(d, _COLUMNS)))
-    kept = _AVERAGE * len(some)
-    if len(squares) > kept:
-        least = max(least, float(np.partition(squares, len(squares) - kept)[len(squares) - kept]))
-    return Scan(np.arange(d), np.full(d, least))
+    return Scan(np.arange(d), np.full(d, _enough(squares, len(some), least)))
+
+
+def correlated(matrix: NDArray[np.floating], least: float, workers: Workers) -> Candidates:
+    """The lists that a first scan for squared correlations above ``least`` gives, where all correlations are held."""
+    d = len(matrix)
+    some = matrix[_spread(d)]
+    bound = np.sqrt(matrix.dtype.type(_enough(np.square(some).ravel(), len(some), least)))
+
+    def work(part: slice) -> tuple[NDArray[np.intp], Ints]:
+        block = matrix[part]
+        # By far faster than pairs of indices at once.
+        found = np.flatnonzero((block > bound) | (block < -bound))
+        row, column = found // d, found % d
+        other = column != row + part.start
+        return np.bincount(row[other], minlength=len(block)), column[other].astype(np.int32)
+
+    counts, items = zip(*workers.map(work, tiles(d, _ROWS)), strict=True)
+    start = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    return Candidates(start, np.concatenate(items), np.zeros(d, np.uint64))
 
 
 def advance(columns: Singles, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
@@ -162,6 +180,20 @@ def stored_scan(held: Any, d: int) -> Scan | None:
     if not 0 <= done <= len(nodes) or any(_outside(part, d) for part in (nodes, *pieces)):
         raise ValueError("a scan that does not fit the columns")
     return Scan(nodes, stored_array(level, nodes.shape), int(done), pieces)
+
+
+def _spread(d: int) -> slice:
+    """Some of d columns, spread over the table."""
+    step = max(1, d // _NODES)
+    return slice(0, step * min(d, _NODES), step)
+
+
+def _enough(squares: NDArray[np.floating], columns: int, least: float) -> float:
+    """A level that not too many of the squared correlations of so many columns exceed; ``least`` if it is enough."""
+    above, kept = squares[squares > least], _AVERAGE * columns
+    if len(above) <= kept:
+        return least
+    return float(np.partition(above, len(above) - kept)[len(above) - kept])
 
 
 def _outside(nodes: NDArray[np.integer], d: int) -> bool:

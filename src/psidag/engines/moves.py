@@ -127,7 +127,7 @@ def select_parents(
 
     A score is to be set afterwards.
     """
-    if data.matrix is None:
+    if data.matrix is None or len(near.start):
         # Nothing is known yet of the least variance of a node, and no walk is to be cut short.
         unknown = np.zeros(data.d)
         net.configure(score.n, score.penalty, unknown, unknown, score.max_parents, 0.0, score.max_parents, 0.0)

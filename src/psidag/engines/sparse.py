@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
@@ -18,6 +17,7 @@ from psidag.engines.candidates import (
     Candidates,
     Scan,
     advance,
+    correlated,
     first_scan,
     listed,
     parent_marks,
@@ -39,10 +39,10 @@ from psidag.engines.moves import (
     set_score,
 )
 from psidag.engines.network_state import dump_network, restore_network
+from psidag.engines.solved import solved
 from psidag.errors import InputError
 from psidag.framework import Progress, Task
 from psidag.graph.order import Order, by_row, order_change
-from psidag.parallel import tiles
 from psidag.solution import Candidate, Fitted, Status
 from psidag.stages.within_order import most_parents, search_penalty
 
@@ -52,6 +52,8 @@ _LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -
 _AGAIN = (9.0, 3.0, 1.0)
 #: Up to so many columns a restart, which disturbs a handful of them, is worth its time; and so many restarts.
 _SMALL, _RESTARTS = 300, 5
+#: From so many columns on the first order and parents come from lists of correlated columns.
+_LISTED_FROM = 4000
 #: A node is listed for another if it would pay with this share of its variance left.
 _SCANNED = 0.8
 #: Bytes for a node's regression, candidates and remembered products.
@@ -102,7 +104,8 @@ class Sparse:
     2. every node is offered all nodes that are no descendants as new parents, wherever in the order they stand.
 
     At the last level all parents are selected once more from none, which frees hubs that have collected a bad set.
-    Under the equal score the start is the order grown by residual variance with the parents selected in it, at 8c;
+    Under the equal score the start is the order grown by residual variance with the parents selected in it, at 8c,
+    from 4,000 columns on by way of lists of correlated columns;
     under the unequal score it is the empty graph, at 512c, and the search is repeated from random members of
     the equivalence class until ``quiet_rounds`` of them in a row have led nowhere.
 
@@ -170,8 +173,7 @@ class Sparse:
         penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
         levels = tuple(factor * penalty for factor in _LEVELS[task.noise])
         if data.matrix is None:
-            # Half the price of an edge: four standard errors of a correlation that is none, at 100,000 columns.
-            return State(data, penalty, levels, scan=first_scan(data.columns, penalty / (2 * data.count), task.workers))
+            return State(data, penalty, levels, scan=first_scan(data.columns, _of_note(data, penalty), task.workers))
         return State(data, penalty, levels, near=EVERYONE)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
@@ -207,29 +209,9 @@ class Sparse:
 
     def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
         """The weights solved once more, in double precision, and given in the units of the data."""
-        data, columns = state.data, sp.csc_array(best.weights)
-        variance, errors = np.ones(data.d), np.full(columns.nnz, np.nan)
-
+        data = state.data
         required = np.bincount(task.constraints.required[:, 1], minlength=data.d) > 0
-
-        def solve(part: slice) -> None:
-            for j in range(part.start, part.stop):
-                inside = slice(columns.indptr[j], columns.indptr[j + 1])
-                parents = columns.indices[inside]
-                if not len(parents):
-                    continue
-                block = data.block(np.append(parents, j))
-                S, s = block[:-1, :-1], block[:-1, -1]
-                # Required parents alone may be collinear: the shortest solution shares the weight among them.
-                inverse = scipy.linalg.pinvh(S, rtol=1e-10) if required[j] else np.linalg.inv(S)
-                w = inverse @ s
-                columns.data[inside] = w
-                variance[j] = max(1.0 - float(w @ s), 1e-12)
-                freedom = data.count - len(parents) - 1
-                if freedom > 0:
-                    errors[inside] = np.sqrt(np.diag(inverse) * variance[j] / freedom)
-
-        task.workers.map(solve, tiles(data.d, 64))
+        columns, errors, variance = solved(data, best.weights, required, task.workers)
         sd = np.where(data.sd > 0, data.sd, 1.0)
         weights, by_source = sp.csr_array(columns), by_row(columns)
         units = sd[weights.indices] / np.repeat(sd, np.diff(weights.indptr))
@@ -288,6 +270,8 @@ class Sparse:
         data, known, score = state.data, task.constraints, self._score(task, state)
         near = state.near or EVERYONE
         if task.noise == "equal":
+            if data.matrix is not None and data.d >= _LISTED_FROM:
+                near = correlated(data.matrix, _of_note(data, state.penalty), task.workers)
             order = grown_order(data, known, 2 * state.penalty, score.max_parents, near)
         else:
             order = known.nearest_order(order)
@@ -393,6 +377,11 @@ class Sparse:
     def _count(self, state: State) -> tuple[State, Progress]:
         steps = 0 if state.net is None else state.net.counters[0]
         return state._replace(steps=steps), Progress(steps, 0)
+
+
+def _of_note(data: Correlations, penalty: float) -> float:
+    """A squared correlation worth listing: at 100,000 columns four standard errors of one that is none."""
+    return penalty / (2 * data.count)
 
 
 def _fits(held: Any, d: int) -> Fits | None:
