@@ -5,11 +5,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from psidag.data._entries cimport Matrix, rounding
+from psidag.data._entries cimport Matrix, dot, rounding
 from psidag.engines._state cimport Bag, State, may_point, node_cost, push
-from psidag.stages._regression cimport (
-    WIDE, Regression, combine, conditional_variances, cost, least_gain, real, residual_covariance,
-)
+from psidag.stages._regression cimport WIDE, Regression, combine, conditional_variances, cost, least_gain, real
 
 
 cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) noexcept nogil:
@@ -168,16 +166,32 @@ cdef inline int additions_everywhere(const Matrix* S, const real* base, State* s
     return -1 if code < 0 else 0
 
 
+cdef inline void residual(const Matrix* S, int32_t j, Regression* fit, float* rest) noexcept nogil:
+    """What its parents leave of column j."""
+    cdef Py_ssize_t a, t, n = S.n
+    cdef const float* column
+    cdef float b
+    memcpy(rest, S.columns + j * n, n * sizeof(float))
+    for a in range(fit.k):
+        column = S.columns + fit.parents[a] * n
+        b = <float> fit.b[a]
+        for t in range(n):
+            rest[t] -= b * column[t]
+
+
 cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py_ssize_t last,
                                  const int64_t[::1] near_start, const int32_t[::1] near, const int64_t[::1] start,
                                  int32_t[::1] found, int32_t[::1] counts, double[::1] gains) noexcept nogil:
-    """Additions among the candidates listed for a node and for its parents, entry by entry."""
-    cdef Py_ssize_t a, h, waiting
+    """Additions among the candidates listed for a node and for its parents, by products of columns with its residual."""
+    cdef Py_ssize_t a, h, waiting, n = S.n
     cdef int32_t i, j, whose, batch[WIDE]
     cdef double c[WIDE]
     cdef Regression* fit
     cdef Search search
     cdef int code = open_search(&search, s.d)
+    cdef float* rest = <float*> calloc(n, sizeof(float))
+    if rest == NULL:
+        code = -1
     for j in range(first, last):
         if code < 0:
             break
@@ -185,6 +199,7 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
         if code <= 0:
             continue
         fit = s.fits + j
+        residual(S, j, fit, rest)
         waiting = 0
         for h in range(-1, fit.k):
             whose = j if h < 0 else fit.parents[h]
@@ -197,7 +212,7 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
                 if push(&search.family, i) < 0:
                     code = -1
                     break
-                c[waiting] = residual_covariance(S, i, j, fit)
+                c[waiting] = dot(rest, S.columns + i * n, n)
                 if c[waiting] * c[waiting] > search.least * s.floor[i]:
                     batch[waiting] = i
                     waiting += 1
@@ -206,5 +221,6 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
                     waiting = 0
         weigh(S, s, &search, j, batch, c, waiting)
         end_node(s, &search, j)
+    free(rest)
     close_search(&search)
     return -1 if code < 0 else 0

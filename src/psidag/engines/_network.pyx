@@ -234,7 +234,10 @@ def additions(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const i
 def additions_among(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] near_start,
                     const int32_t[::1] near, const int64_t[::1] start, int32_t[::1] found, int32_t[::1] counts,
                     double[::1] gains):
-    """As ``additions``, where only ``near[near_start[i]:near_start[i + 1]]`` for j and its parents i are candidates."""
+    """As ``additions``, where only ``near[near_start[i]:near_start[i + 1]]`` for j and its parents i are candidates.
+
+    The matrix must not be held.
+    """
     cdef Matrix base = S.matrix
     cdef int code
     # Several threads may be here: none of them writes to the cache.
