@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from awkward import awkward_tables, knowledge
 from psidag.data.correlations import correlations
 from psidag.data.moments import Moments
 from psidag.data.sources import Summary, Table
@@ -111,42 +112,20 @@ def test_units_do_not_matter_to_the_unequal_score(seed):
 
 
 @settings(deadline=None, max_examples=25)
-@given(seed=st.integers(0, 10_000), noise=st.sampled_from(NOISES), data=st.data())
-def test_prior_knowledge_holds(seed, noise, data):
-    d = 8
-    rank = np.random.default_rng(seed).permutation(d)
-    pairs = [(int(i), int(j)) for i in range(d) for j in range(d) if rank[i] < rank[j]]
-    required = data.draw(st.lists(st.sampled_from(pairs), max_size=4, unique=True))
-    anywhere = [(i, j) for i in range(d) for j in range(d) if i != j and (i, j) not in required]
-    forbidden = data.draw(st.lists(st.sampled_from(anywhere), max_size=10, unique=True))
-    known = Constraints(required, forbidden, [[int(np.argmin(rank))], [int(np.argmax(rank))]]).bind(
-        [f"x{i}" for i in range(d)]
-    )
+@given(seed=st.integers(0, 10_000), noise=st.sampled_from(NOISES), prior=knowledge(8))
+def test_prior_knowledge_holds(seed, noise, prior):
+    known = prior.bind([f"x{i}" for i in range(8)])
     order, W, *_ = learn(table(seed), noise, known=known).candidate
     assert known.respects(order)
-    assert all(W[i, j] != 0 for i, j in required)
-    assert all(W[i, j] == 0 for i, j in forbidden)
+    assert all(W[i, j] != 0 for i, j in known.required)
+    assert all(W[i, j] == 0 for i, j in known.forbidden)
 
 
-def awkward():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(100, 6))
-    sums = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2], np.ones(100)])
-    return {
-        "collinear": sums,
-        "units": sums * 10.0 ** np.arange(-12, 15, 3),
-        "wide": rng.normal(size=(12, 30)) + rng.normal(size=(12, 1)),
-        "two rows": rng.normal(size=(2, 5)),
-        "constant": np.ones((50, 4)),
-        "two columns": rng.normal(size=(50, 1)) + 0.1 * rng.normal(size=(50, 2)),
-    }
-
-
-@pytest.mark.parametrize("name", awkward())
+@pytest.mark.parametrize("name", awkward_tables())
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_awkward_tables_give_finite_graphs(name, noise, dtype):
-    X = awkward()[name].astype(dtype)
+    X = awkward_tables()[name].astype(dtype)
     candidate = learn(X, noise).candidate
     assert np.isfinite(candidate.weights.data).all()
     assert np.isfinite(candidate.loss)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from awkward import awkward_tables
 from psidag.graph.constraints import Constraints
 from psidag.graph.order import positions
 from psidag.parallel import workers
@@ -127,23 +128,10 @@ def test_relabelling_the_columns_relabels_the_answer():
     np.testing.assert_allclose(other.weights.toarray(), one[np.ix_(shuffle, shuffle)], atol=1e-12)
 
 
-def awkward():
-    """Tables with constant, duplicate and collinear columns, wild units, and fewer rows than columns."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(100, 6))
-    sums = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2], np.ones(100)])
-    return {
-        "collinear": sums,
-        "units": sums * 10.0 ** np.arange(-12, 15, 3),
-        "wide": rng.normal(size=(12, 30)) + rng.normal(size=(12, 1)),
-        "two rows": rng.normal(size=(2, 5)),
-    }
-
-
-@pytest.mark.parametrize("name", awkward())
+@pytest.mark.parametrize("name", awkward_tables())
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_awkward_tables_give_finite_weights(name, dtype):
-    X = awkward()[name]
+    X = awkward_tables()[name]
     S = np.cov(X.T, bias=True)
     if dtype == np.float32:
         sd = np.sqrt(np.diag(S))
