@@ -105,9 +105,9 @@ class Sparse:
 
     At the last level all parents are selected once more from none, which frees hubs that have collected a bad set.
     Under the equal score the start is the order grown by residual variance with the parents selected in it, at 8c,
-    from 4,000 columns on by way of lists of correlated columns;
-    under the unequal score it is the empty graph, at 512c, and the search is repeated from random members of
-    the equivalence class until ``quiet_rounds`` of them in a row have led nowhere.
+    from 4,000 columns on by way of lists of correlated columns; under the unequal score it is the empty graph, at 512c,
+    and the search is repeated from random members of the equivalence class until ``quiet_rounds`` of them in a row have
+    led nowhere.
 
     Parameters
     ----------
