@@ -33,7 +33,7 @@ test: $(READY)  ## Run the tests (all but the slow ones)
 test-interop: $(READY)  ## Test the way to and from other libraries (installs them: large)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --editable ".[interop]"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/test_interop.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/exchange/test_interop.py
 
 test-slow: $(READY)  ## Run the slow tests
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow

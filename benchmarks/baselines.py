@@ -32,10 +32,10 @@ from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
 from psidag.baselines.acyclicity import trace_exponential
 from psidag.data.ingest import as_source
 from psidag.datasets import load_sachs
-from psidag.framework import Noise, Task, run
 from psidag.graph.acyclic import break_cycles
 from psidag.graph.constraints import Constraints
 from psidag.graph.metrics import edge_errors
+from psidag.run.loop import Noise, Task, run
 from psidag.simulate import Problem, simulate
 from psidag.solution import Solution
 

@@ -22,9 +22,9 @@ import numpy as np
 from psidag import Confidence, DataWarning, bootstrap, learn_dag
 from psidag.data.writing import write_table
 from psidag.datasets import load_sachs
-from psidag.errors import InputError
 from psidag.graph.metrics import edge_errors
 from psidag.simulate import Problem, simulate
+from psidag.system.errors import InputError
 
 GRAPHS = ("ER2", "ER4", "SF4")
 ROWS = (500, 5000)

@@ -27,12 +27,12 @@ from psidag import DataWarning, learn_dag
 from psidag.data.sources import Table
 from psidag.engines.moves import Score, give, required_network, set_score
 from psidag.engines.sparse import Sparse
-from psidag.framework import Task, run
 from psidag.graph.constraints import unconstrained
 from psidag.graph.metrics import cpdag_shd, edge_errors, heldout_gap
-from psidag.parallel import workers
+from psidag.run.loop import Task, run
 from psidag.simulate import Problem, simulate
 from psidag.stages.within_order import evidence_penalty, most_parents, search_penalty, select_within
+from psidag.system.parallel import workers
 
 warnings.simplefilter("ignore", DataWarning)
 ROWS = 5000

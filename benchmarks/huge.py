@@ -23,13 +23,13 @@ import numpy as np
 from psidag import DataWarning, learn_dag
 from psidag.data.sources import Table
 from psidag.engines.sparse import Sparse
-from psidag.forecast import forecast
-from psidag.framework import Task, run
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.metrics import edge_errors, heldout_gap
 from psidag.graph.order import positions
-from psidag.parallel import workers
+from psidag.learning.forecast import forecast
+from psidag.run.loop import Task, run
 from psidag.simulate import Problem, simulate
+from psidag.system.parallel import workers
 
 warnings.simplefilter("ignore", DataWarning)
 ROWS, TEST_ROWS = 2000, 1000

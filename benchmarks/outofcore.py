@@ -52,7 +52,7 @@ def read_with_pyarrow(folder: str) -> str:
 
 def moments(folder: str) -> str:
     from psidag.data.ingest import as_source
-    from psidag.parallel import workers
+    from psidag.system.parallel import workers
 
     with workers() as threads:
         return str(as_source(folder).moments(threads))

@@ -10,22 +10,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from psidag import exchange
-from psidag.bootstrap import BootstrapInterrupted, bootstrap
-from psidag.compare import compare
 from psidag.data.cluster import cluster
 from psidag.data.moments import Moments
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
-from psidag.errors import DataWarning, InputError
 from psidag.graph import metrics
 from psidag.graph.constraints import Constraints
 from psidag.graph.dag import DAG
-from psidag.learn import Interrupted, fit_dag, fit_order, learn_dag
-from psidag.path import PenaltyPath, penalty_path
+from psidag.learning.bootstrap import BootstrapInterrupted, bootstrap
+from psidag.learning.compare import compare
+from psidag.learning.learn import Interrupted, fit_dag, fit_order, learn_dag
+from psidag.learning.path import PenaltyPath, penalty_path
 from psidag.solution import Confidence, Solution
 from psidag.stages.projection import project
 from psidag.stages.steps import SGD, Universal
+from psidag.system.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
     from psidag.estimator import PsiDAG

@@ -11,23 +11,23 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from psidag.bootstrap import bootstrap
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.moments import Moments
 from psidag.data.resampling import Resampling
 from psidag.data.scans import Scan
 from psidag.data.sources import Table
-from psidag.errors import InputError
-from psidag.framework import Callback, Engine, Noise
 from psidag.graph.constraints import Constraints
 from psidag.graph.dag import default_names
 from psidag.graph.metrics import squared_loss
-from psidag.learn import Interrupted, as_generator, bind, choose_engine, learn_dag
-from psidag.online import OnlineLearner, load_stream
-from psidag.parallel import Jobs
-from psidag.selection import loss_on_moments
+from psidag.learning.bootstrap import bootstrap
+from psidag.learning.learn import Interrupted, as_generator, bind, choose_engine, learn_dag
+from psidag.learning.online import OnlineLearner, load_stream
+from psidag.learning.selection import loss_on_moments
+from psidag.run.loop import Callback, Engine, Noise
 from psidag.solution import Confidence, Solution
+from psidag.system.errors import InputError
+from psidag.system.parallel import Jobs
 
 _RESULTS = ("solution_", "adjacency_", "order_", "intercept_", "status_", "trace_", "n_iter_")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from psidag.baselines.baseline import Floats
-from psidag.disk.tree import stored_array
+from psidag.system.tree import stored_array
 
 
 class Adam:

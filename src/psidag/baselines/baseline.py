@@ -8,12 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.errors import InputError
-from psidag.framework import Task
 from psidag.graph.acyclic import break_cycles
 from psidag.graph.order import Order
-from psidag.solution import Candidate
+from psidag.run.loop import Task
+from psidag.run.status import Candidate
 from psidag.stages.within_order import least_squares_within
+from psidag.system.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -21,10 +21,10 @@ from psidag.baselines.baseline import (
     regression,
     within,
 )
-from psidag.disk.tree import stored_array
-from psidag.errors import InputError
-from psidag.framework import Progress, Task, equal_noise_only
-from psidag.solution import Candidate, Status
+from psidag.run.loop import Progress, Task, equal_noise_only
+from psidag.run.status import Candidate, Status
+from psidag.system.errors import InputError
+from psidag.system.tree import stored_array
 
 #: A learning rate halved down to this has no step left in the domain.
 _NO_STEP = 1e-16

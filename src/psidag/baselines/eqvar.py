@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from psidag.baselines.baseline import Baseline, within
-from psidag.framework import Progress, Task, equal_noise_only
-from psidag.solution import Candidate, Status
+from psidag.run.loop import Progress, Task, equal_noise_only
+from psidag.run.status import Candidate, Status
 from psidag.stages.residual_order import residual_variance_order
 
 

@@ -19,9 +19,9 @@ from psidag.baselines.baseline import (
     next_stop,
     regression,
 )
-from psidag.disk.tree import stored_array
-from psidag.framework import Noise, Progress, Task
-from psidag.solution import Candidate, Status
+from psidag.run.loop import Noise, Progress, Task
+from psidag.run.status import Candidate, Status
+from psidag.system.tree import stored_array
 
 #: λ₁ of the paper for each kind of noise.
 _LAMBDA1: dict[Noise, float] = {"equal": 0.02, "unequal": 0.002}

@@ -19,9 +19,9 @@ from psidag.baselines.baseline import (
     regression,
 )
 from psidag.baselines.owlqn import Descent, Smooth, advance, start
-from psidag.disk.tree import stored_array
-from psidag.framework import Progress, Task, equal_noise_only
-from psidag.solution import Candidate, Status
+from psidag.run.loop import Progress, Task, equal_noise_only
+from psidag.run.status import Candidate, Status
+from psidag.system.tree import stored_array
 
 #: Most iterations of one inner minimisation, as in SciPy's L-BFGS-B.
 _INNER_LIMIT = 15_000

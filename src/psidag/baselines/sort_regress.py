@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from psidag.baselines.baseline import Baseline, within
-from psidag.errors import InputError
-from psidag.framework import Progress, Task
 from psidag.graph.sortability import r_squared
-from psidag.solution import Candidate, Status
+from psidag.run.loop import Progress, Task
+from psidag.run.status import Candidate, Status
+from psidag.system.errors import InputError
 
 
 @dataclass(frozen=True)

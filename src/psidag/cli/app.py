@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from psidag.cli.console import complain, show_warning
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 
 #: What typer raises over a command line it cannot use. Its home moved when typer took click in; the family did not.
 _UsageError: Any = typer.BadParameter.__bases__[0]

@@ -11,7 +11,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table
-from psidag.errors import InputError, listing
+from psidag.system.errors import InputError, listing
 
 _EXAMPLES = """
 Examples:
@@ -25,7 +25,7 @@ Examples:
 def known_methods() -> dict[str, Any]:
     """Our engines and the baselines, by name."""
     from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
-    from psidag.learn import ENGINES
+    from psidag.learning.learn import ENGINES
 
     return {
         "auto": "auto",
@@ -59,7 +59,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Run several methods on one table with a known graph: time, memory and errors of each."""
-    from psidag.compare import compare as run
+    from psidag.learning.compare import compare as run
     from psidag.simulate import LinearSEM, Problem
 
     known = known_methods()

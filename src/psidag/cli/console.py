@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from psidag.errors import CheckpointWarning, DataWarning
+from psidag.system.errors import CheckpointWarning, DataWarning
 
 
 def say(text: str = "") -> None:

@@ -21,7 +21,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
 ) -> None:
     """See it work: simulate a graph, learn it, score it, then learn the Sachs proteins."""
-    from psidag.errors import DataWarning
+    from psidag.system.errors import DataWarning
 
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -42,7 +42,7 @@ def demo(
 
 def _simulated(nodes: int, rows: int, seed: int) -> None:
     from psidag.graph.comparison import Comparison
-    from psidag.learn import learn_dag
+    from psidag.learning.learn import learn_dag
     from psidag.simulate import simulate
 
     say(f"1. A random graph of {nodes:,} variables, about two edges each, and {rows:,} rows drawn from it …")
@@ -62,7 +62,7 @@ def _simulated(nodes: int, rows: int, seed: int) -> None:
 
 def _sachs(seed: int) -> None:
     from psidag.datasets import load_sachs
-    from psidag.learn import learn_dag
+    from psidag.learning.learn import learn_dag
 
     sachs = load_sachs()
     say(f"2. Real data: {sachs.n} cells, {sachs.d} proteins and lipids (Sachs et al. 2005).\n")

@@ -11,7 +11,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, load_table
-from psidag.errors import InputError, listing
+from psidag.system.errors import InputError, listing
 
 _EXAMPLES = """
 Examples:

@@ -17,10 +17,10 @@ from psidag.cli.report import check_report_path, with_command, write_report
 from psidag.data.files import HOLD, FileTable
 from psidag.data.missing import Missing
 from psidag.data.resampling import Resampling
-from psidag.errors import DataWarning, InputError
-from psidag.framework import Noise
 from psidag.graph.constraints import Constraints
+from psidag.run.loop import Noise
 from psidag.solution import Solution
+from psidag.system.errors import DataWarning, InputError
 
 _EXAMPLES = """
 Examples:
@@ -154,7 +154,7 @@ def fit(
 
 def _learn(data: FileTable, options: dict[str, Any]) -> tuple[Solution, bool]:
     """The graph, and whether it was stopped by hand."""
-    from psidag.learn import Interrupted, learn_dag
+    from psidag.learning.learn import Interrupted, learn_dag
 
     try:
         return learn_dag(data, **options), False
@@ -164,7 +164,7 @@ def _learn(data: FileTable, options: dict[str, Any]) -> tuple[Solution, bool]:
 
 def _draw(data: FileTable, solution: Solution, options: dict[str, Any]) -> tuple[Solution, bool]:
     """The graph with the support of its edges, and whether that was stopped by hand."""
-    from psidag.bootstrap import BootstrapInterrupted, bootstrap
+    from psidag.learning.bootstrap import BootstrapInterrupted, bootstrap
 
     with warnings.catch_warnings():
         # What there is to say about the data has been said.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from psidag.errors import InputError, listing
 from psidag.exchange import format_of, read_graph, write_graph
 from psidag.graph.dag import DAG
 from psidag.solution import Solution
+from psidag.system.errors import InputError, listing
 
 _SAVED = ".psidag"
 

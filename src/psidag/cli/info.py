@@ -9,9 +9,9 @@ from psidag.cli.app import app
 from psidag.cli.console import say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table
 from psidag.data.files import HOLD, FileTable
-from psidag.errors import listing
-from psidag.memory import as_text
-from psidag.profile import Profile, profile_table
+from psidag.system.errors import listing
+from psidag.system.memory import as_text
+from psidag.tables.profile import Profile, profile_table
 
 _EXAMPLES = """
 Examples:
@@ -38,7 +38,7 @@ def info(
         else:
             say(str(solution))
         return
-    from psidag.forecast import forecast
+    from psidag.learning.forecast import forecast
 
     data = load_table(table, columns, drop, rows, hold=HOLD)
     found = profile_table(data)

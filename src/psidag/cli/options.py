@@ -8,7 +8,7 @@ import typer
 
 from psidag.cli.console import note
 from psidag.data.files import FileTable, read_table
-from psidag.errors import InputError, listing
+from psidag.system.errors import InputError, listing
 
 TableFile = Annotated[
     str,

@@ -10,8 +10,8 @@ import typer
 from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note
-from psidag.errors import InputError
 from psidag.solution import Solution
+from psidag.system.errors import InputError
 
 _EXAMPLES = """
 Examples:

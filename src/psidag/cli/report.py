@@ -16,8 +16,8 @@ from psidag.cli.console import note
 from psidag.cli.options import load_table
 from psidag.data.files import FileTable
 from psidag.data.scans import Batches
-from psidag.errors import InputError, listing
 from psidag.solution import Solution
+from psidag.system.errors import InputError, listing
 
 _EXAMPLES = """
 Examples:

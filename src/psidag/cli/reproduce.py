@@ -52,7 +52,7 @@ def reproduce(
     from psidag.data.cluster import cluster
     from psidag.experiments import ResultTable, choose, merged, plan, preset_named, recorded_rows, run_cells, write_page
     from psidag.experiments.figures import needs_matplotlib
-    from psidag.parallel import available_cores
+    from psidag.system.parallel import available_cores
 
     chosen, size = choose(figures or ()), preset_named(preset)
     side_by_side = at_once or max(1, available_cores() // threads)

@@ -11,7 +11,7 @@ import numpy as np
 from psidag.data.numpy_files import load_numpy
 from psidag.data.readers import Block, Cells, Choice, Reader, readable
 from psidag.data.scans import batch_rows
-from psidag.errors import InputError, listing
+from psidag.system.errors import InputError, listing
 
 
 def open_array(source: Path | bytes, ending: str, where: str, choose: Choice) -> Reader:

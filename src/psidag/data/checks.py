@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
-from psidag.errors import listing
+from psidag.system.errors import listing
 
 Floats = NDArray[np.float64]
 

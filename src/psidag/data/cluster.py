@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from psidag.data.scans import Rows
-from psidag.errors import InputError
-from psidag.parallel import Workers
+from psidag.system.errors import InputError
+from psidag.system.parallel import Workers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -21,7 +21,7 @@ Part = TypeVar("Part")
 
 
 class Cluster:
-    """The workers of a Dask cluster as a :class:`~psidag.parallel.Mapper`; made by :func:`cluster`."""
+    """The workers of a Dask cluster as a :class:`~psidag.system.parallel.Mapper`; made by :func:`cluster`."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

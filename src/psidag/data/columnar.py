@@ -9,7 +9,7 @@ import numpy as np
 
 from psidag.data.readers import Block, Choice, Reader, columnwise, readable
 from psidag.data.scans import batch_rows
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 
 
 def open_columnar(open_binary: Callable[[], BinaryIO], ending: str, where: str, choose: Choice) -> Reader:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from psidag.data._entries import Entries
 from psidag.data.moments import Moments
 from psidag.data.sources import Source, Table
-from psidag.errors import InputError
-from psidag.memory import machine_memory
-from psidag.parallel import Workers, tiles
+from psidag.system.errors import InputError
+from psidag.system.memory import machine_memory
+from psidag.system.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
 

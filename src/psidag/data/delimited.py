@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.readers import Block, Cells, Choice, Reader, columnwise, readable
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from psidag.data.arrays import open_array
 from psidag.data.delimited import open_delimited
 from psidag.data.readers import Block, Choice, Reader, joined
 from psidag.data.scans import Batches, Rows, array_batches, batch_rows
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 
 Kind = Literal["number", "integer", "boolean", "text"]
 

@@ -15,8 +15,8 @@ from psidag.data.missing import check_missing, complete, complete_scan
 from psidag.data.moments import Moments
 from psidag.data.scans import Batches, Partitions, Rows, Scan
 from psidag.data.sources import Source, Stream, Summary, Table
-from psidag.errors import InputError, listing
-from psidag.parallel import one_blas_thread
+from psidag.system.errors import InputError, listing
+from psidag.system.parallel import one_blas_thread
 
 
 @one_blas_thread()

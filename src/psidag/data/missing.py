@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psidag.data.moments import Moments
 from psidag.data.scans import Partitions, Rows, Scan, array_batches
 from psidag.data.sources import Source, Summary, Table
-from psidag.errors import DataWarning, InputError, listing
+from psidag.system.errors import DataWarning, InputError, listing
 
 Missing = Literal["error", "drop", "mean", "pairwise"]
 Floats = NDArray[np.float64]

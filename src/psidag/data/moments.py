@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.errors import InputError, listing
-from psidag.parallel import Workers, one_blas_thread, tiles
+from psidag.system.errors import InputError, listing
+from psidag.system.parallel import Workers, one_blas_thread, tiles
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from psidag.memory import check_available
+from psidag.system.memory import check_available
 
 #: No deflated byte becomes more than so many.
 _MOST_INFLATED = 1032

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from psidag.data.scans import Rows
-from psidag.errors import InputError, listing
+from psidag.system.errors import InputError, listing
 
 #: What the cells of a column are; ``missing`` if a block has none of them.
 Cells = Literal["number", "boolean", "text", "missing"]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.data.sources import Source, Summary, Table
-from psidag.errors import InputError
-from psidag.parallel import Workers, tiles
+from psidag.system.errors import InputError
+from psidag.system.parallel import Workers, tiles
 
 Resampling = Literal["bootstrap", "subsample"]
 Floats = NDArray[np.float64]

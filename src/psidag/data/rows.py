@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows, Scan
 from psidag.data.sources import Stream, Table
-from psidag.parallel import Workers
+from psidag.system.parallel import Workers
 
 Floats = NDArray[np.float64]
 

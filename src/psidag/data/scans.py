@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import TILE, Moments
-from psidag.parallel import SERIAL, Workers
+from psidag.system.parallel import SERIAL, Workers
 
 Rows = NDArray[np.floating]
 Part = TypeVar("Part")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows as Rows
 from psidag.data.scans import Scan
-from psidag.errors import InputError
-from psidag.parallel import Workers
+from psidag.system.errors import InputError
+from psidag.system.parallel import Workers
 
 _SUM_AT_ONCE = 2048
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.disk.atomic import replacing
-from psidag.errors import InputError
+from psidag.system.atomic import replacing
+from psidag.system.errors import InputError
 
 _ENDINGS = (".csv", ".tsv", ".npy", ".npz", ".parquet")
 

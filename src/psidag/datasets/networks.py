@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from psidag.datasets.tables import read_table
-from psidag.errors import InputError
 from psidag.graph.dag import DAG
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM
 from psidag.simulate.problem import Problem, Standardise
+from psidag.system.errors import InputError
 
 #: Linear-Gaussian networks: genes of E. coli, and yield and disease of wheat with its markers.
 NETWORKS = ("ecoli70", "magic_niab")

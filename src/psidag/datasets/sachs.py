@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from psidag.datasets.tables import read_table
-from psidag.errors import InputError, listing
 from psidag.graph.dag import DAG
 from psidag.simulate.problem import Problem
+from psidag.system.errors import InputError, listing
 
 
 def load_sachs(

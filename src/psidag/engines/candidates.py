@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.disk.tree import stored_array
-from psidag.parallel import Workers, tiles
+from psidag.system.parallel import Workers, tiles
+from psidag.system.tree import stored_array
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.disk.tree import stored_array, stored_order
-from psidag.errors import InputError
-from psidag.framework import Progress, Task, equal_noise_only
 from psidag.graph.order import Order, order_change
-from psidag.parallel import tiles
-from psidag.solution import Candidate, Status
+from psidag.run.loop import Progress, Task, equal_noise_only
+from psidag.run.status import Candidate, Status
 from psidag.stages.projection import project
 from psidag.stages.residual_order import residual_variance_order
 from psidag.stages.within_order import least_squares_within
+from psidag.system.errors import InputError
+from psidag.system.parallel import tiles
+from psidag.system.tree import stored_array, stored_order
 
 Floats = NDArray[np.float64]
 

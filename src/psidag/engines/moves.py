@@ -14,11 +14,11 @@ from psidag.data.correlations import Correlations
 from psidag.engines._grow import grow
 from psidag.engines._network import Network, additions, additions_among, apply_additions, select_among, write
 from psidag.engines.candidates import EVERYONE, Candidates
-from psidag.framework import Noise
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, positions
-from psidag.parallel import SERIAL, Workers, tiles
+from psidag.run.loop import Noise
 from psidag.stages.within_order import parent_lists, select_within
+from psidag.system.parallel import SERIAL, Workers, tiles
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
-from psidag.disk.tree import stored_array
 from psidag.engines._network import Network
 from psidag.engines.moves import empty_network
 from psidag.graph.constraints import BoundConstraints
+from psidag.system.tree import stored_array
 
 
 def dump_network(net: Network, d: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
-from psidag.parallel import Workers, tiles
+from psidag.system.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
-from psidag.disk.tree import stored_array, stored_order
 from psidag.engines._network import Network, drain, resample
 from psidag.engines.candidates import (
     EVERYONE,
@@ -40,11 +39,12 @@ from psidag.engines.moves import (
 )
 from psidag.engines.network_state import dump_network, restore_network
 from psidag.engines.solved import solved
-from psidag.errors import InputError
-from psidag.framework import Progress, Task
 from psidag.graph.order import Order, by_row, order_change
-from psidag.solution import Candidate, Fitted, Status
+from psidag.run.loop import Progress, Task
+from psidag.run.status import Candidate, Fitted, Status
 from psidag.stages.within_order import most_parents, search_penalty
+from psidag.system.errors import InputError
+from psidag.system.tree import stored_array, stored_order
 
 #: Multiples of the penalty, from the first level to the last.
 _LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -1, -1))}

@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.rows import RowFeed, feed, typical_scale
 from psidag.data.sources import needs_rows
-from psidag.disk.tree import stored_array, stored_order
-from psidag.errors import InputError
-from psidag.framework import Progress, Task, equal_noise_only
 from psidag.graph.order import Order, check_order, order_change
-from psidag.solution import Candidate, Status
+from psidag.run.loop import Progress, Task, equal_noise_only
+from psidag.run.status import Candidate, Status
 from psidag.stages.descent import Batch, Descent, Mask, Matrix, start, step
 from psidag.stages.projection import project, source_weights, target_weights
 from psidag.stages.steps import Measured, StepRule, Universal
 from psidag.stages.within_order import least_squares_within
+from psidag.system.errors import InputError
+from psidag.system.tree import stored_array, stored_order
 
 #: Work per slice in floating-point operations: a fraction of a second, so that clocks and Ctrl-C are heeded.
 _SLICE = 4e9

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from psidag.errors import InputError, listing
 from psidag.graph.dag import DAG
+from psidag.system.errors import InputError, listing
 
 
 @dataclass(frozen=True, eq=False)

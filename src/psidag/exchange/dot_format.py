@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from psidag.errors import InputError
 from psidag.exchange.content import Content, build, number
 from psidag.graph.dag import DAG
+from psidag.system.errors import InputError
 
 _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*

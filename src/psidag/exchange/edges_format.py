@@ -6,9 +6,9 @@ import csv
 import io
 from typing import Any
 
-from psidag.errors import InputError
 from psidag.exchange.content import Content, build, number
 from psidag.graph.dag import DAG
+from psidag.system.errors import InputError
 
 _SOURCE = ("source", "from", "cause")
 _TARGET = ("target", "to", "effect")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from psidag.disk.atomic import replace_file
-from psidag.errors import InputError, listing
 from psidag.exchange import dot_format, edges_format, gml_format, graphml_format, json_format
 from psidag.exchange.content import Content, as_content
 from psidag.graph.dag import DAG
+from psidag.system.atomic import replace_file
+from psidag.system.errors import InputError, listing
 
 
 class Format(NamedTuple):

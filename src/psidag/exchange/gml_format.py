@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from psidag.errors import InputError
 from psidag.exchange.content import Content, build, number
 from psidag.graph.dag import DAG
+from psidag.system.errors import InputError
 
 _TOKEN = re.compile(r'\s*(?:#[^\n]*\n|(?P<string>"[^"]*")|(?P<bracket>[\[\]])|(?P<word>[^\s\[\]"]+))')
 

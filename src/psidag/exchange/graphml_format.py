@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from psidag.errors import InputError
 from psidag.exchange.content import Content, build, number
 from psidag.graph.dag import DAG
+from psidag.system.errors import InputError
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 

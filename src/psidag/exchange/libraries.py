@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.errors import InputError
 from psidag.exchange.content import as_content, build, number
 from psidag.graph.dag import DAG
+from psidag.system.errors import InputError
 
 
 def to_networkx(graph: Any) -> Any:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from psidag.errors import InputError, listing
 from psidag.experiments.cells import SACHS, Cell, ProblemSpec
 from psidag.experiments.methods import ALL, METHODS, OURS_BEYOND, PSIDAG
 from psidag.experiments.presets import PRESETS, Preset
+from psidag.system.errors import InputError, listing
 
 NOISES = ("gaussian", "exponential", "gumbel")
 _GAUSSIAN = ("gaussian",)

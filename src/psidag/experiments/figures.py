@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
-from psidag.errors import InputError
 from psidag.experiments.catalogue import NOISES, Experiment
 from psidag.experiments.methods import METHODS
 from psidag.experiments.panels import Against, gap_panel, rate_panel, runtime_panel
 from psidag.experiments.summaries import grouped, problem_of
 from psidag.experiments.table import Row
+from psidag.system.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 
-from psidag.parallel import available_cores
+from psidag.system.parallel import available_cores
 
 #: The variables by which libraries of linear algebra are told how many threads to use.
 _THREAD_VARIABLES = (

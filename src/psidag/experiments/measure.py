@@ -14,16 +14,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.baselines import EqVar
-from psidag.errors import DataWarning
 from psidag.experiments.cells import Cell
 from psidag.experiments.methods import METHODS, Method
 from psidag.experiments.table import GOAL, Point, Row, thinned
-from psidag.framework import Engine, Progress, Task
 from psidag.graph.metrics import edge_errors, relative_gap, squared_loss
-from psidag.learn import learn_dag
-from psidag.process import Report, peak_megabytes, reset_peak
+from psidag.learning.learn import learn_dag
+from psidag.run.loop import Engine, Progress, Task
+from psidag.run.status import Candidate, Status
 from psidag.simulate import Problem
-from psidag.solution import Candidate, Solution, Status
+from psidag.solution import Solution
+from psidag.system.errors import DataWarning
+from psidag.system.process import Report, peak_megabytes, reset_peak
 
 #: The next look at an iterate is when the clock has come so much further …
 _NEXT_LOOK = 1.08

@@ -12,7 +12,7 @@ from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
-from psidag.framework import Engine
+from psidag.run.loop import Engine
 from psidag.simulate import Problem
 from psidag.stages.steps import SGD
 

@@ -16,8 +16,8 @@ from psidag.experiments.machine import describe, pinned
 from psidag.experiments.measure import summary
 from psidag.experiments.methods import METHODS
 from psidag.experiments.table import ResultTable, Row
-from psidag.parallel import Mapper
-from psidag.process import run_apart
+from psidag.system.parallel import Mapper
+from psidag.system.process import run_apart
 
 #: Wall seconds after which a cell is killed: so many times its budget, because its clock stands still while it is
 #: judged and other work may hold it up, and these for starting and drawing the problem.

@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar
 
-from psidag.errors import InputError
 from psidag.experiments.cells import SACHS, Cell
+from psidag.system.errors import InputError
 
 #: The criterion of the paper: f(x) − f(x̄) ≤ 0.1 · f(x̄).
 GOAL = 0.1

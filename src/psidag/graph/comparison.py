@@ -7,7 +7,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.errors import InputError
 from psidag.graph.dag import DAG
 from psidag.graph.metrics import (
     as_matrix,
@@ -19,6 +18,7 @@ from psidag.graph.metrics import (
     squared_loss,
     weight_error,
 )
+from psidag.system.errors import InputError
 
 #: What each measure is called in print, and what a reader must know to compare it with other papers.
 _ROWS = {

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.errors import InputError, listing
 from psidag.graph.order import CycleError, Order, find_cycle, order_mask, positions
+from psidag.system.errors import InputError, listing
 
 Vertex: TypeAlias = str | int
 Edge: TypeAlias = tuple[Vertex, Vertex]

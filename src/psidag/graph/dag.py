@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.errors import InputError
 from psidag.graph.order import CycleError, Order, as_adjacency, check_order, positions, topological_order
+from psidag.system.errors import InputError
 
 
 def default_names(d: int) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from psidag.errors import InputError, listing
 from psidag.graph.constraints import Constraints, Edge, Vertex
+from psidag.system.errors import InputError, listing
 
 #: Knowledge is a mapping of lists of lists.
 _DEEPEST = 10

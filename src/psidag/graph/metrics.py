@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.errors import InputError
 from psidag.graph.dag import DAG
 from psidag.graph.equivalence import cpdag
 from psidag.graph.order import as_adjacency, check_order, positions
+from psidag.system.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 
 Order = NDArray[np.intp]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from psidag.data.moments import Moments
-from psidag.errors import InputError
 from psidag.graph.metrics import as_matrix
 from psidag.graph.order import topological_order
+from psidag.system.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.errors import InputError
 from psidag.graph.dag import DAG, default_names
 from psidag.graph.order import Order
+from psidag.system.errors import InputError
 
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator
 

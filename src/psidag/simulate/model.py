@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from psidag.errors import InputError
 from psidag.graph.dag import DAG
 from psidag.graph.order import Order, topological_levels
 from psidag.simulate.graphs import Seed
 from psidag.simulate.noise import standard_noise
+from psidag.system.errors import InputError
 
 Floats = NDArray[np.float64]
 

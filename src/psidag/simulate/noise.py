@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from psidag.errors import InputError
 from psidag.graph.comparison import Comparison, compare_graphs
 from psidag.graph.dag import DAG
 from psidag.simulate.graphs import WEIGHT_RANGES, Seed, random_graph, random_weights
 from psidag.simulate.model import LinearSEM
+from psidag.system.errors import InputError
 
 Standardise = Literal["data", "internal"]
 

@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.disk.archive import Kind, damage_named, read_archive, write_archive
-from psidag.errors import InputError
 from psidag.graph.acyclic import keep_acyclic
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
+from psidag.run.status import Status
 from psidag.solution.edges import SupportTable
 from psidag.solution.stability import Assumption, Stability, expected_false, least_threshold
-from psidag.solution.status import Status
+from psidag.system.archive import Kind, damage_named, read_archive, write_archive
+from psidag.system.errors import InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.ingest import as_rows
-from psidag.errors import InputError, listing
 from psidag.graph.dag import DAG
+from psidag.system.errors import InputError, listing
 
 Floats = NDArray[np.float64]
 

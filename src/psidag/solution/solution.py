@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from psidag.data.ingest import as_source
 from psidag.data.sources import Table
-from psidag.errors import InputError, listing
 from psidag.exchange.content import Content
 from psidag.graph.dag import DAG
 from psidag.graph.equivalence import cpdag
 from psidag.graph.metrics import squared_loss
 from psidag.graph.order import Order
+from psidag.run.status import Candidate, Round, Status
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM
 from psidag.solution import effects, prediction, storage
@@ -27,8 +27,8 @@ from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable
 from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
-from psidag.solution.status import Candidate, Round, Status
 from psidag.solution.summary import summarise
+from psidag.system.errors import InputError, listing
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from psidag.errors import InputError
 from psidag.solution.edges import SupportTable
+from psidag.system.errors import InputError
 
 Assumption = Literal["unimodal", "none"]
 

@@ -1,4 +1,4 @@
-"""A solution, and what is known of the confidence in it, in one file; see :mod:`psidag.disk.archive`."""
+"""A solution, and what is known of the confidence in it, in one file; see :mod:`psidag.system.archive`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.disk.archive import Kind, damage_named, read_archive, write_archive
 from psidag.graph.dag import DAG
+from psidag.run.status import Candidate, Round, Status
 from psidag.solution.confidence import Confidence
 from psidag.solution.origin import Origin
-from psidag.solution.status import Candidate, Round, Status
+from psidag.system.archive import Kind, damage_named, read_archive, write_archive
 
 if TYPE_CHECKING:
     from psidag.solution.solution import Solution

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.parallel import Workers, tiles
 from psidag.stages import _steps
 from psidag.stages.steps import Measured, Step, StepRule
+from psidag.system.parallel import Workers, tiles
 
 Matrix = NDArray[np.floating]
 Mask = NDArray[np.uint8]

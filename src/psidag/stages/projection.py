@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.errors import InputError
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order
 from psidag.stages import _psi
+from psidag.system.errors import InputError
 
 
 def project(

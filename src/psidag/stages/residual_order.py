@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order
-from psidag.parallel import tiles
+from psidag.system.parallel import tiles
 
 Floats = NDArray[np.float64]
 

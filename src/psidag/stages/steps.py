@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 
 
 class Measured(NamedTuple):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from psidag.graph.constraints import BoundConstraints, unconstrained
 from psidag.graph.dag import default_names
 from psidag.graph.order import Order, positions
-from psidag.parallel import Mapper, tiles
 from psidag.stages._select import select
+from psidag.system.parallel import Mapper, tiles
 
 Floats = NDArray[np.float64]
 
@@ -137,7 +137,7 @@ def select_within(
     Examples
     --------
     >>> import numpy as np
-    >>> from psidag.parallel import workers
+    >>> from psidag.system.parallel import workers
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(1000, 3))
     >>> x[:, 2] += 2 * x[:, 0]

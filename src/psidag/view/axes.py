@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from psidag.errors import InputError
+from psidag.system.errors import InputError
 from psidag.view import colours
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.errors import InputError
 from psidag.exchange.content import as_content
 from psidag.graph.dag import DAG
 from psidag.graph.metrics import pattern
 from psidag.solution import Solution
+from psidag.system.errors import InputError
 from psidag.view import colours, columns
 from psidag.view.axes import axes_for, empty, short, tidy
 from psidag.view.layout import Layout, layered

@@ -9,8 +9,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from psidag.disk.atomic import replace_file
 from psidag.solution import Solution
+from psidag.system.atomic import replace_file
 from psidag.view.payload import as_json, payload
 
 

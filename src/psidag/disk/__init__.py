@@ -1,1 +1,0 @@
-"""How things get onto the disk whole or not at all, and back from it without being trusted."""

@@ -1,0 +1,1 @@
+"""From data to a solution: an engine is chosen and run, edges are selected; once, on draws of rows, on a stream."""

@@ -1,0 +1,110 @@
+"""What a run will take, before it is begun."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from psidag.data.correlations import SINGLE_FROM, matrix_fits
+from psidag.learning.learn import choose_engine
+from psidag.run.loop import Engine
+from psidag.system.parallel import tiles, workers
+
+#: Rounds that a run of the stochastic engine usually takes: 4 to 10 on simulated data, more on real ones.
+_ROUNDS = 7
+#: Seconds a gradient step takes whatever its size.
+_STEP = 1.5e-4
+#: Rounds of the exact engine, three or four on simulated data.
+_EXACT_ROUNDS = 4
+#: Seconds that the search of the sparse engine spends on a node of a sparse graph, and on a pair of nodes where
+#: rows of correlations are gone through; a hub takes more.
+_PER_NODE, _PER_PAIR_OF_NODES = 1.5e-4, 2e-8
+#: Where correlations are computed when they are needed: seconds per node and row, and full comparisons of all columns.
+_PER_NODE_AND_ROW, _SCANS = 2.5e-7, 1.4
+#: Bytes that a run takes whatever its size.
+_BASE_BYTES = 2e7
+
+
+class Forecast(NamedTuple):
+    """Which engine would run, for about how many seconds, and how many bytes it needs beside the data."""
+
+    engine: str
+    seconds: float
+    memory: float
+
+
+class Pace(NamedTuple):
+    """How fast the machine is now: products a second in single precision, and how much slower it is than alone."""
+
+    flops: float
+    slowdown: float
+
+
+def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
+    """Time and memory that learning from n rows of d columns will take on this machine, within a factor of two or so.
+
+    For sparse graphs; hubs take longer. The speed of the machine, as busy as it is, is measured by a few products.
+    None for an engine whose cost is not known beforehand.
+
+    Examples
+    --------
+    >>> forecast(1000, 20, "stochastic").engine
+    'stochastic'
+    """
+    engine, _ = choose_engine(solver)
+    seconds, memory = _SECONDS.get(engine.name), getattr(engine, "memory", None)
+    if seconds is None or memory is None:
+        return None
+    return Forecast(engine.name, seconds(engine, n, d, measure_pace()), memory(n, d) + _BASE_BYTES)
+
+
+def _stochastic(engine: Engine, n: int, d: int, pace: Pace) -> float:
+    batch: int = getattr(engine, "batch_size", None) or (64 if d < 2000 else 256)
+    steps: int = getattr(engine, "tau1", 0) + getattr(engine, "tau2", 0)
+    work = 4.0 * min(batch, n) * d**2
+    return _ROUNDS * steps * (_STEP * pace.slowdown + work / pace.flops)
+
+
+def _exact(engine: Engine, n: int, d: int, pace: Pace) -> float:
+    by_gradients = getattr(engine, "ordering", "projection") == "projection"
+    steps: int = _EXACT_ROUNDS * getattr(engine, "gradient_steps", 0) if by_gradients else 1
+    # Double precision, at half the speed; the gradient's element-wise part takes a quarter on top.
+    return 2.5 * (2.0 * steps * d**3 + float(n) * d**2) / pace.flops
+
+
+def _sparse(engine: Engine, n: int, d: int, pace: Pace) -> float:
+    products = float(n) * d**2 / pace.flops
+    if n <= 2 * d and not matrix_fits(d, getattr(engine, "max_memory", None)):
+        return _SCANS * 2 * products + _PER_NODE_AND_ROW * n * d * pace.slowdown
+    search = (_PER_NODE * d + _PER_PAIR_OF_NODES * float(d) ** 2) * pace.slowdown
+    return (products if d >= SINGLE_FROM and n <= 2 * d else 2 * products) + search
+
+
+_SECONDS: dict[str, Callable[[Engine, int, int, Pace], float]] = {
+    "exact": _exact,
+    "sparse": _sparse,
+    "stochastic": _stochastic,
+}
+
+
+def measure_pace() -> Pace:
+    """Some tenths of a second of products on all cores, cut like those of the engines."""
+    left, right = np.ones((256, 1000), np.float32), np.ones((1000, 1024), np.float32)
+
+    def multiply(_: slice) -> float:
+        start = time.perf_counter()
+        left @ right
+        return time.perf_counter() - start
+
+    pieces = tiles(24, 1)
+    with workers() as threads:
+        multiply(pieces[0])
+        start = time.perf_counter()
+        each = threads.map(multiply, pieces)
+        seconds = max(time.perf_counter() - start, 1e-9)
+    flops = 2.0 * left.size * right.shape[1] * len(pieces) / seconds
+    alone = min(each) * len(pieces) / threads.jobs
+    return Pace(flops, max(1.0, seconds / max(alone, 1e-9)))

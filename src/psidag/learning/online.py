@@ -1,0 +1,173 @@
+"""Learning from rows that keep coming, with an answer at any time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from psidag.data.moments import Moments
+from psidag.data.rows import PILOT
+from psidag.data.sources import Rows, Source, Stream, Summary, Table
+from psidag.graph.constraints import BoundConstraints
+from psidag.learning.selection import conclude
+from psidag.run.loop import Engine, Noise, Outcome, Task, run
+from psidag.solution import Solution
+from psidag.system.archive import Kind, damage_named, read_archive, write_archive
+from psidag.system.errors import InputError
+from psidag.system.parallel import Jobs, Workers, workers
+
+_KIND = Kind("psidag-stream", 1, "psidag stream")
+
+
+class Inbox:
+    """An iterator over batches that are put in from outside; it ends whenever it is empty."""
+
+    def __init__(self) -> None:
+        self._batches: deque[Rows] = deque()
+
+    def put(self, batch: Rows) -> None:
+        """Add a batch."""
+        self._batches.append(batch)
+
+    def __iter__(self) -> Inbox:
+        return self
+
+    def __next__(self) -> Rows:
+        if not self._batches:
+            raise StopIteration
+        return self._batches.popleft()
+
+
+class OnlineLearner:
+    """Takes in rows and gives the DAG of all rows so far when asked.
+
+    An engine that needs rows takes its stochastic gradients on each batch as it comes (before the first
+    thousand rows are there it learns from those it has). For any other engine the moments are kept, and it
+    runs when the answer is asked for.
+
+    With a ``half_life`` a row weighs half as much after so many more rows, a quarter after twice as many: the
+    answer is that of a window which moves on. Only moments forget.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        names: Sequence[str],
+        constraints: BoundConstraints,
+        rng: np.random.Generator,
+        *,
+        noise: Noise = "equal",
+        n_jobs: Jobs = None,
+        half_life: float | None = None,
+    ) -> None:
+        self._engine = engine
+        self._constraints = constraints
+        self._rng = rng
+        self._noise = noise
+        self._n_jobs = n_jobs
+        self._half_life = half_life
+        if half_life is not None and not half_life > 0:
+            raise InputError(
+                f"half_life must be a positive number of rows, or None to forget nothing; got {half_life!r}"
+            )
+        if half_life is not None and engine.needs_rows:
+            raise InputError(
+                f"the {engine.name} engine cannot forget; half_life goes with engines on moments, such as 'sparse'"
+            )
+        self._inbox = Inbox()
+        self._stream = Stream(self._inbox, names)
+        self._moments = Moments(len(names), names)
+        self._early: list[Rows] = []
+        self._state: Any = None
+        first = getattr(engine, "rows_at_once", None)
+        self._enough = PILOT + (1 if first is None else first(len(names)))
+
+    def update(self, rows: Rows, sample_weight: Any = None) -> None:
+        """Take in rows."""
+        if not self._engine.needs_rows:
+            if self._half_life is not None:
+                sample_weight = self._age(rows, sample_weight, self._half_life)
+            self._moments.update(rows, sample_weight)
+            return
+        if sample_weight is not None:
+            raise InputError(
+                f"the {self._engine.name} engine cannot weight the rows of a stream; leave sample_weight out"
+            )
+        self._inbox.put(rows)
+        self._early.append(rows)
+        if self._state is None and sum(map(len, self._early)) < self._enough:
+            return
+        self._early = []
+        with workers(self._n_jobs) as threads:
+            self._state = self._run(self._stream, threads).state
+
+    def solution(self, threshold: float | None, max_time: float | None = None) -> Solution:
+        """The DAG of the rows so far."""
+        source: Source = self._stream
+        if not self._engine.needs_rows:
+            source = Summary(self._moments)
+        elif self._early:
+            source = Table(np.concatenate(self._early), self._stream.names)
+        with workers(self._n_jobs) as threads:
+            outcome = self._run(source, threads, max_time)
+            return conclude(self._engine.name, self._task(source, threads), outcome, threshold)
+
+    def save(self, path: str | Path) -> None:
+        """Write what is known of the rows so far, and where the random numbers stand, to one file."""
+        if self._engine.needs_rows:
+            raise InputError(
+                f"the {self._engine.name} engine has no state that could be saved: use an engine on moments, such as "
+                "'sparse', or keep its solution with solution_.save"
+            )
+        moments = self._moments
+        head = {
+            "names": moments.names,
+            "count": moments.count,
+            "random": self._rng.bit_generator.state,
+        }
+        write_archive(path, _KIND, head, {"mean": moments.mean, "scatter": moments.scatter})
+
+    def restore(self, moments: Moments, random: Any) -> None:
+        """Go on from what :func:`load_stream` has read."""
+        if self._engine.needs_rows:
+            raise InputError(f"the {self._engine.name} engine cannot go on from saved moments; use 'sparse' or 'exact'")
+        try:
+            self._rng.bit_generator.state = random
+        except (TypeError, ValueError, KeyError, OverflowError):
+            raise InputError(
+                "the random numbers of the saved stream are of another kind: give random_state as it was given then"
+            ) from None
+        self._moments = moments
+
+    def _age(self, rows: Rows, sample_weight: ArrayLike | None, half_life: float) -> ArrayLike:
+        """Let the rows so far fade behind these; returns the weights of these."""
+        fading: NDArray[np.float64] = 0.5 ** (np.arange(len(rows), -1, -1) / half_life)
+        self._moments.forget(float(fading[0]))
+        return fading[1:] if sample_weight is None else fading[1:] * np.asarray(sample_weight, dtype=np.float64)
+
+    def _run(self, source: Source, threads: Workers, max_time: float | None = None) -> Outcome:
+        state = self._state if source is self._stream else None
+        return run(self._engine, self._task(source, threads), max_time=max_time, state=state)
+
+    def _task(self, source: Source, threads: Workers) -> Task:
+        return Task(source, self._constraints, self._rng, threads, self._noise)
+
+
+def load_stream(path: str | Path) -> tuple[Moments, Any]:
+    """The moments and the state of the random numbers that :meth:`OnlineLearner.save` has written."""
+    head, arrays = read_archive(path, _KIND)
+    with damage_named(repr(str(path))):
+        names = tuple(map(str, head["names"]))
+        moments = Moments(len(names), names)
+        mean, scatter = (arrays[key].astype(np.float64) for key in ("mean", "scatter"))
+        if mean.shape != moments.mean.shape or scatter.shape != moments.scatter.shape:
+            raise ValueError("the moments do not fit the columns")
+        if not (np.isfinite(mean).all() and np.isfinite(scatter).all() and 0 <= head["count"] < np.inf):
+            raise ValueError("moments that are not finite")
+        moments.count, moments.mean, moments.scatter = float(head["count"]), mean, scatter
+        return moments, head["random"]

@@ -1,0 +1,117 @@
+"""The graph as the price of an edge varies, for those who want to see what the automatic choice leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psidag.data.ingest import as_source
+from psidag.engines.sparse import Sparse
+from psidag.graph.constraints import Constraints
+from psidag.graph.metrics import edge_errors
+from psidag.learning.learn import learn_dag
+from psidag.run.loop import Noise
+from psidag.solution import Solution
+from psidag.stages.within_order import search_penalty
+from psidag.system.errors import InputError
+from psidag.system.parallel import Jobs, workers
+
+#: Multiples of the automatic penalty that a path visits.
+FACTORS = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyPath:
+    """Solutions along descending penalties; ``print`` shows a table with the automatic choice marked.
+
+    Attributes
+    ----------
+    penalties : tuple of float
+        Prices of an edge, in units of twice the log-likelihood.
+    solutions : tuple of Solution
+        What was learned at each.
+    chosen : int
+        Which of them has the automatic penalty.
+    noise : {"equal", "unequal"}
+        The noise model they share.
+    """
+
+    penalties: tuple[float, ...]
+    solutions: tuple[Solution, ...]
+    chosen: int
+    noise: Noise
+
+    def __len__(self) -> int:
+        return len(self.penalties)
+
+    def __iter__(self) -> Iterator[tuple[float, Solution]]:
+        return iter(zip(self.penalties, self.solutions, strict=True))
+
+    def __str__(self) -> str:
+        lines = [f"{'penalty':>9}{'edges':>8}{'misfit':>12}{'turned':>8}"]
+        middle = self.solutions[self.chosen].dag
+        for k, (penalty, solution) in enumerate(self):
+            turned = edge_errors(middle, solution.dag).reversed
+            mark = "   <- chosen" if k == self.chosen else ""
+            lines.append(f"{penalty:>9.2f}{solution.dag.n_edges:>8}{self.misfit(solution):>12.5g}{turned:>8}{mark}")
+        meaning = "1/2 mean |x - W'x|^2" if self.noise == "equal" else "1/2 sum of log residual variances"
+        note = "turned: edges that the chosen graph has the other way round"
+        return "\n".join([*lines, f"misfit: {meaning}, on the rows learned from; {note}"])
+
+    def misfit(self, solution: Solution) -> float:
+        """What the search lowers, without the penalty."""
+        v = solution.residual_variance
+        return 0.5 * float(v.sum() if self.noise == "equal" else np.log(v[v > 0]).sum())
+
+
+def penalty_path(
+    data: Any,
+    factors: Sequence[float] = FACTORS,
+    *,
+    noise: Noise = "equal",
+    constraints: Constraints | None = None,
+    random_state: Any = 0,
+    n_jobs: Jobs = None,
+    names: Sequence[str] | None = None,
+) -> PenaltyPath:
+    """Learn the graph at several multiples of the automatic penalty.
+
+    Edges that stay when the price is raised are the ones to trust; those that only a lower price brings are the
+    ones the automatic choice took for chance.
+
+    Parameters
+    ----------
+    data, noise, constraints, random_state, n_jobs, names
+        As in :func:`psidag.learn_dag`.
+    factors : sequence of float
+        Positive multiples of :func:`~psidag.stages.within_order.search_penalty`; 1 is always among them.
+
+    Examples
+    --------
+    >>> from psidag.simulate import simulate
+    >>> path = penalty_path(simulate("ER2", d=20, n=1000, seed=0).X)
+    >>> path.solutions[0].dag.n_edges <= path.solutions[-1].dag.n_edges
+    True
+    """
+    if not all(factor > 0 for factor in factors):
+        raise InputError(f"factors must be positive multiples of the automatic penalty; got {list(factors)}")
+    source = as_source(data, names=names)
+    with workers(n_jobs) as threads:
+        count = source.moments(threads).count
+    automatic = search_penalty(count, source.d)
+    ordered = sorted({1.0, *factors}, reverse=True)
+    solutions = [
+        learn_dag(
+            source,
+            Sparse(penalty=factor * automatic),
+            noise=noise,
+            constraints=constraints,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        for factor in ordered
+    ]
+    return PenaltyPath(tuple(factor * automatic for factor in ordered), tuple(solutions), ordered.index(1.0), noise)

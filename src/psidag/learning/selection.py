@@ -1,0 +1,138 @@
+"""From the best DAG of a run to a solution: which edges stay, what their weights are, and what to distrust."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from psidag.data.checks import data_warnings
+from psidag.data.moments import Moments
+from psidag.graph.constraints import BoundConstraints
+from psidag.graph.dag import DAG
+from psidag.graph.order import Order
+from psidag.run.loop import Noise, Outcome, Task
+from psidag.run.status import Candidate, Fitted, Round, Status
+from psidag.solution import Solution
+from psidag.solution.diagnostics import noise_warnings
+from psidag.solution.edges import standard_errors
+from psidag.stages.within_order import evidence_penalty, select_within
+from psidag.system.errors import DataWarning, InputError
+from psidag.system.parallel import Mapper, Workers
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise unless the threshold is None or a size."""
+    if threshold is not None and not threshold >= 0:
+        raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
+
+
+def conclude(engine: str, task: Task, outcome: Outcome, threshold: float | None) -> Solution:
+    """The solution of a finished run, with warnings about the data behind it."""
+    candidate = outcome.candidate
+    weights, chosen = chosen_edges(task, candidate, threshold)
+    solution = assemble(
+        engine, DAG(weights, candidate.order, task.source.names), chosen, candidate, outcome.status, outcome.trace
+    )
+    # Wide tables are searched without moments in double precision: none are made for the warnings alone.
+    return warned(solution, task.source.moments(task.workers) if task.source.has_moments else None, task.noise)
+
+
+def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> tuple[sp.csr_array, Fitted]:
+    """The weights that stay: as the engine chose them, or by a rule where it has none or a threshold is given."""
+    if candidate.fitted is not None and threshold is None:
+        return candidate.weights, candidate.fitted
+    moments = task.source.moments(task.workers)
+    return select_edges(moments, candidate, threshold, task.constraints, task.workers)
+
+
+def select_edges(
+    moments: Moments,
+    candidate: Candidate,
+    threshold: float | None,
+    constraints: BoundConstraints,
+    threads: Workers,
+) -> tuple[sp.csr_array, Fitted]:
+    """The weights that stay: those that evidence supports within the candidate's order, or those of a size."""
+    if threshold is None:
+        weights = _by_evidence(moments, candidate.order, constraints, threads.afar)
+        rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
+    else:
+        weights = _by_size(candidate, threshold, constraints)
+        rule = f"weights of at least {threshold:g}"
+    return weights, fitted(moments, DAG(weights, candidate.order, moments.names), rule)
+
+
+def fitted(moments: Moments, dag: DAG, rule: str) -> Fitted:
+    """What moments say of a DAG with given weights."""
+    residual_variance = _residual_variance(moments, dag.weights)
+    errors = standard_errors(moments, dag, residual_variance)
+    return Fitted(moments.count, moments.mean, moments.variance, residual_variance, errors, rule)
+
+
+def loss_on_moments(moments: Moments, W: sp.csr_array, intercept: NDArray[np.float64]) -> float:
+    """½ mean |x − intercept − Wᵀx|² of the rows behind the moments."""
+    off = moments.mean - intercept - W.T @ moments.mean
+    return 0.5 * float(_residual_variance(moments, W).sum() + off @ off)
+
+
+def assemble(
+    engine: str, dag: DAG, found: Fitted, candidate: Candidate, status: Status, trace: tuple[Round, ...] = ()
+) -> Solution:
+    """A solution from its parts."""
+    return Solution(
+        dag=dag,
+        intercept=found.mean - dag.weights.T @ found.mean,
+        residual_variance=found.residual_variance,
+        mean=found.mean,
+        variance=found.variance,
+        n_samples=found.n_samples,
+        status=status,
+        trace=trace,
+        engine=engine,
+        selection=found.selection,
+        candidate=candidate,
+        standard_error=found.standard_error,
+    )
+
+
+def warned(solution: Solution, moments: Moments | None, noise: Noise | None) -> Solution:
+    """Say what about the data, and about the noise model if there is one, makes the answer less trustworthy.
+
+    The solution comes back with the warnings in it.
+    """
+    sd = np.sqrt(solution.variance) if moments is None else moments.sd
+    sentences = data_warnings(solution.names, solution.n_samples, sd, moments)
+    if noise == "equal":
+        sentences += noise_warnings(solution.variance, solution.residual_variance, solution.n_samples)
+    for sentence in sentences:
+        warnings.warn(sentence, DataWarning, stacklevel=4)
+    return replace(solution, warnings=tuple(sentences))
+
+
+def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, machines: Mapper) -> sp.csr_array:
+    """Parents by evidence, judged on correlations so that units do not matter."""
+    sd = np.where(moments.sd > 0, moments.sd, 1.0)
+    C = moments.scatter / (moments.count * np.outer(sd, sd))
+    np.fill_diagonal(C, 1.0)
+    selected = select_within(C, moments.count, order, machines, constraints=constraints)
+    return sp.csr_array(sp.diags_array(1 / sd) @ selected.weights @ sp.diags_array(sd))
+
+
+def _by_size(candidate: Candidate, threshold: float, constraints: BoundConstraints) -> sp.csr_array:
+    """Weights of at least the threshold, and required edges whatever their size."""
+    found = sp.coo_array(candidate.weights)
+    keep = (np.abs(found.data) >= threshold) & (found.data != 0)
+    if len(constraints.required):
+        keep |= np.asarray(constraints.required_matrix.tocsr()[found.row, found.col] != 0).ravel()
+    return sp.csr_array((found.data[keep], (found.row[keep], found.col[keep])), shape=found.shape, dtype=np.float64)
+
+
+def _residual_variance(moments: Moments, W: sp.csr_array) -> NDArray[np.float64]:
+    """Diag (I − W)ᵀ S (I − W)."""
+    remainder = sp.csr_array(sp.eye_array(moments.d) - W)
+    through = moments.scatter @ remainder
+    return np.maximum(np.asarray(remainder.multiply(through).sum(axis=0)).ravel() / moments.count, 0.0)

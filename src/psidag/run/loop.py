@@ -1,0 +1,332 @@
+"""Algorithm 1, the only loop: it runs an engine's moves and keeps the budget, the trace and the status."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, get_args
+
+import numpy as np
+
+from psidag.data.sources import Source
+from psidag.graph.constraints import BoundConstraints
+from psidag.run.status import Candidate, Round, Status
+from psidag.system.errors import InputError
+from psidag.system.memory import as_text, in_use
+from psidag.system.parallel import Workers
+
+Callback = Callable[[Round, Candidate], None]
+Noise = Literal["equal", "unequal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What an engine is given: data, prior knowledge, the noise model, randomness and threads."""
+
+    source: Source
+    constraints: BoundConstraints
+    rng: np.random.Generator
+    workers: Workers
+    noise: Noise = "equal"
+
+    @property
+    def d(self) -> int:
+        """Number of variables."""
+        return self.source.d
+
+
+def check_noise(noise: str) -> None:
+    """Raise unless this is one of the noise models."""
+    if noise not in get_args(Noise):
+        raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
+
+
+def check_time(max_time: float | None) -> None:
+    """Raise unless this is a time to stop at, or None."""
+    if max_time is not None and not max_time > 0:
+        raise InputError(f"max_time must be a positive number of seconds or None; got {max_time!r}")
+
+
+def equal_noise_only(task: Task, name: str) -> None:
+    """Raise if the task asks for noise variances of their own, which the method has no place for."""
+    if task.noise != "equal":
+        raise InputError(
+            f"{name} takes all noise variances to be equal: leave noise='equal', or use solver='sparse' or Golem()"
+        )
+
+
+class Progress(NamedTuple):
+    """What one step tells the loop: work done so far, and the DAG if the step closed a round."""
+
+    steps: int
+    samples: int
+    closed: Candidate | None = None
+    loss_projected: float = math.nan
+    order_change: float = math.nan
+    finished: Status | None = None
+
+
+class Engine(Protocol):
+    """A named choice of moves.
+
+    An engine is a frozen dataclass of its options. A step takes a fraction of a second, so that clocks and
+    Ctrl-C are heeded. Rounds are counted, timed and judged by :func:`run` alone.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it samples rows; otherwise moments are all it looks at."""
+        ...
+
+    @property
+    def max_rounds(self) -> int:
+        """After how many rounds it ends at the latest."""
+        ...
+
+    @property
+    def patience(self) -> int:
+        """How many rounds without progress end it; 0 if it ends by its own rule."""
+        ...
+
+    @property
+    def tol(self) -> float:
+        """By what fraction the loss must fall to count as progress."""
+        ...
+
+    def init(self, task: Task) -> Any:
+        """The state before the first step."""
+        ...
+
+    def step(self, task: Task, state: Any) -> tuple[Any, Progress]:
+        """The state after a slice of work, and what came of it."""
+        ...
+
+    def conclude(self, task: Task, state: Any) -> Candidate:
+        """A DAG of a state that has not closed a round."""
+        ...
+
+    def finish(self, task: Task, state: Any, best: Candidate) -> Candidate:
+        """The best DAG with its last touch."""
+        ...
+
+
+class Resumable(Protocol):
+    """An engine whose runs can be continued by another process."""
+
+    def dump(self, state: Any) -> dict[str, Any]:
+        """What a state is made of besides what :meth:`Engine.init` finds again: numbers, text, arrays, tuples."""
+        ...
+
+    def restore(self, task: Task, held: dict[str, Any]) -> Any:
+        """The state that was dumped, to the last bit; ValueError if it does not fit the task."""
+        ...
+
+
+class Snapshot(NamedTuple):
+    """A run between two steps: the engine's state, the trace, the best DAG, seconds so far, and how it ended if so."""
+
+    state: Any
+    trace: tuple[Round, ...] = ()
+    best: Candidate | None = None
+    seconds: float = 0.0
+    verdict: Status | None = None
+
+
+class Keeper(Protocol):
+    """Who keeps snapshots of a run, for another process to go on from."""
+
+    def begin(self, engine: Engine, task: Task) -> Snapshot | None:
+        """Where the run stands already, or None if it is new."""
+        ...
+
+    def keep(self, at: Snapshot, *, last: bool) -> None:
+        """Called between any two steps; what is not worth keeping yet is let go, except at the end."""
+        ...
+
+
+class Outcome(NamedTuple):
+    """The best DAG of a run, its trace, why it ended, and the state to go on from."""
+
+    candidate: Candidate
+    trace: tuple[Round, ...]
+    status: Status
+    state: Any
+
+
+def run(
+    engine: Engine,
+    task: Task,
+    *,
+    max_time: float | None = None,
+    max_memory: int | None = None,
+    on_step: Callable[[Progress, Candidate | None], None] | None = None,
+    callback: Callback | None = None,
+    keeper: Keeper | None = None,
+    state: Any = None,
+) -> Outcome:
+    """Step the engine until the loss stops falling, or the rounds, the time, the memory or the data run out.
+
+    The loss has stopped falling when the best of the last ``engine.patience`` rounds is not below the best
+    before them by more than ``engine.tol`` times its value. An engine of patience 0 is not judged by its
+    loss: it says itself when it has finished, and its last round is the answer.
+    """
+    check_time(max_time)
+    start = time.perf_counter()
+    at = (None if keeper is None else keeper.begin(engine, task)) or Snapshot(state)
+    before, status, between = at.seconds, at.verdict, True
+    if status is None:
+        _check_memory(engine, task, max_memory)
+    try:
+        if at.state is None and status is None:
+            at = at._replace(state=engine.init(task))
+        with _interrupts_wait(keeper is not None) as heed_interrupts:
+            while status is None:
+                between = False
+                state, progress = engine.step(task, at.state)
+                elapsed = time.perf_counter() - start
+                at = _advance(engine, at._replace(state=state, seconds=before + elapsed), progress)
+                between = True
+                if callback is not None and progress.closed is not None:
+                    callback(at.trace[-1], progress.closed)
+                if on_step is not None:
+                    on_step(progress, at.best)
+                heed_interrupts()
+                status = at.verdict or _over(at.trace, elapsed, max_time, max_memory)
+                if keeper is not None:
+                    keeper.keep(at, last=status is not None)
+    except KeyboardInterrupt:
+        if at.state is None:
+            raise
+        status = Status("interrupted", f"stopped by hand after {len(at.trace)} rounds; this is the best DAG until then")
+        if keeper is not None and between:
+            keeper.keep(at, last=True)
+    except MemoryError:
+        # A step that was cut off leaves a state that nobody can use, but the best DAG stands.
+        if at.best is None:
+            raise
+        status = Status("memory_limit", f"memory ran out{_so_far(at.trace)}: use fewer columns or a larger machine")
+    best = engine.conclude(task, at.state) if at.best is None else at.best
+    return Outcome(engine.finish(task, at.state, best), at.trace, status, at.state)
+
+
+def _advance(engine: Engine, at: Snapshot, progress: Progress) -> Snapshot:
+    """What a step adds to the run: a round if it closed one, and the verdict."""
+    if progress.closed is None:
+        return at._replace(verdict=progress.finished)
+    closed = progress.closed
+    trace = (
+        *at.trace,
+        Round(
+            len(at.trace) + 1,
+            at.seconds,
+            progress.steps,
+            progress.samples,
+            float(progress.loss_projected),
+            float(closed.loss),
+            float(progress.order_change),
+        ),
+    )
+    better = not engine.patience or at.best is None or closed.loss < at.best.loss
+    best = closed if better and math.isfinite(closed.loss) else at.best
+    return at._replace(trace=trace, best=best, verdict=_judge(engine, trace, progress.finished))
+
+
+def _over(trace: tuple[Round, ...], elapsed: float, max_time: float | None, max_memory: int | None) -> Status | None:
+    """Whether a budget is used up."""
+    if max_time is not None and elapsed >= max_time:
+        return Status("time_limit", _time_advice(max_time, trace))
+    held = None if max_memory is None else in_use()
+    if max_memory is not None and held is not None and held > max_memory:
+        passed = f"{as_text(held)} in use is more than max_memory={as_text(max_memory)}"
+        return Status("memory_limit", f"{passed}{_so_far(trace)}: raise it, or use fewer columns")
+    return None
+
+
+def _check_memory(engine: Engine, task: Task, max_memory: int | None) -> None:
+    """Raise before anything is begun that cannot fit."""
+    predict = getattr(engine, "memory", None)
+    held = in_use()
+    if max_memory is None or predict is None or held is None:
+        return
+    rows = getattr(task.source, "__len__", lambda: 0)()
+    needed = float(predict(rows, task.d))
+    if held + needed > max_memory:
+        raise InputError(
+            f"the {engine.name} engine needs about {as_text(needed)} for {task.d} columns, beside {as_text(held)} that "
+            f"are in use, and max_memory is {as_text(max_memory)}: raise it, leave columns out, or choose an engine "
+            "that needs less"
+        )
+
+
+@contextmanager
+def _interrupts_wait(wanted: bool) -> Iterator[Callable[[], None]]:
+    """Ctrl-C waits for the end of the step, so that what it leaves can be gone on from; a second one does not wait."""
+    pressed: list[int] = []
+
+    def note(signum: int, frame: object) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(signum)
+
+    def heed() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    here = threading.current_thread() is threading.main_thread()
+    if not (wanted and here and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
+        yield heed
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield heed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _judge(engine: Engine, trace: tuple[Round, ...], finished: Status | None) -> Status | None:
+    """Whether the last round was the last one, and why."""
+    losses = [r.loss for r in trace]
+    if not math.isfinite(losses[-1]):
+        return Status(
+            "diverged",
+            f"the loss is not finite in round {len(trace)}; this is the best DAG before that. Rescale columns of "
+            "very different units, or set a smaller step size",
+        )
+    if finished is not None:
+        return finished
+    recent, before = losses[-engine.patience :], losses[: -engine.patience]
+    if engine.patience and before and min(recent) >= min(before) * (1 - engine.tol):
+        best = losses.index(min(losses)) + 1
+        return Status("converged", f"the loss has not fallen for {engine.patience} rounds; round {best} was the best")
+    if len(trace) >= engine.max_rounds:
+        return Status("max_rounds", f"reached max_rounds={engine.max_rounds}{_still_falling(losses)}")
+    return None
+
+
+def _still_falling(losses: list[float]) -> str:
+    if len(losses) < 2:
+        return ""
+    if losses[-1] < losses[-2]:
+        percent = 100 * (1 - losses[-1] / losses[-2])
+        return f" with the loss still falling {percent:.2g} % a round: raise max_rounds or the time budget"
+    return "; the loss was no longer falling"
+
+
+def _so_far(trace: tuple[Round, ...]) -> str:
+    return f" after {len(trace)} rounds; this is the best DAG until then" if trace else " before the first round ended"
+
+
+def _time_advice(max_time: float, trace: tuple[Round, ...]) -> str:
+    if not trace:
+        return f"max_time={max_time:g} s was over before the first round ended: give it more time"
+    return f"max_time={max_time:g} s was over after {len(trace)} rounds{_still_falling([r.loss for r in trace])}"

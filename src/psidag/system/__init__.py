@@ -1,0 +1,1 @@
+"""What every room stands on: errors, threads, memory, processes, and files that are whole or not there."""

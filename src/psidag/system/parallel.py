@@ -1,0 +1,140 @@
+"""Threads that change how fast an answer comes, never the answer."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from psidag.system.errors import InputError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@runtime_checkable
+class Mapper(Protocol):
+    """Whoever can do independent pieces of work: threads, or the processes of a cluster.
+
+    What is handed over must be pure: it may run in another process, which has copies of what it refers to, and it
+    may run twice if a machine is lost. Results come in the order of the items. A mapper may say in ``jobs`` how many
+    pieces it works on at a time.
+    """
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """``[work(item) for item in items]``."""
+        ...
+
+
+#: What ``n_jobs`` may be: a number of threads, None for all cores, or a cluster.
+Jobs: TypeAlias = int | Mapper | None
+
+
+class Workers:
+    """A number of threads and a ``map`` over independent pieces of work, whose results come in order.
+
+    BLAS is held to one thread meanwhile: a threaded BLAS may sum in another order on another number of
+    cores. Work is cut into pieces of a fixed size instead, one writer each, so that the bits are the same
+    for any number of threads.
+    """
+
+    def __init__(self, jobs: int, pool: ThreadPoolExecutor | None, afar: Mapper | None = None) -> None:
+        self.jobs = jobs
+        self._pool = pool
+        self._afar = afar
+
+    @property
+    def afar(self) -> Mapper:
+        """Where pieces of work go that share no memory: a cluster if there is one, else these threads."""
+        return self if self._afar is None else self._afar
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """``[work(item) for item in items]``, in parallel where there is more than one item and thread."""
+        pieces = list(items)
+        if self._pool is None or len(pieces) < 2:
+            return [work(piece) for piece in pieces]
+        return list(self._pool.map(work, pieces))
+
+    def stream(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """``map`` for long work: each result as it comes, still in order, a few items ahead of who takes them.
+
+        What has not begun when the iteration is left, by an error or by hand, is not begun any more.
+        """
+        if self._pool is None:
+            yield from map(work, items)
+            return
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(self._pool.submit(work, item))
+                if len(waiting) > 2 * self.jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+#: No threads: for work inside work that is shared out already.
+SERIAL = Workers(1, None)
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def workers(n_jobs: Jobs = None) -> Iterator[Workers]:
+    """Threads for one call: ``None`` or -1 for all cores, or their number; a cluster goes with all cores here."""
+    afar = n_jobs if isinstance(n_jobs, Mapper) else None
+    jobs = available_cores() if afar is not None or n_jobs in (None, -1) else n_jobs
+    if not isinstance(jobs, int) or jobs < 1:
+        raise InputError(
+            f"n_jobs must be a positive number, -1 or None for all cores, or a psidag.cluster; got {n_jobs!r}"
+        )
+    with threadpool_limits(limits=1, user_api="blas"):
+        if jobs == 1:
+            yield Workers(1, None, afar)
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                yield Workers(jobs, pool, afar)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS held to one thread, for work outside of :func:`workers`: its bits then do not depend on the number of cores.
+
+    It costs microseconds, so that it can stand around small work; as a decorator it stands around a whole function.
+    """
+    threaded = [(library, number) for library in _blas() if (number := library.get_num_threads()) != 1]
+    for library, _ in threaded:
+        library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, number in threaded:
+            library.set_num_threads(number)
+
+
+@cache
+def _blas() -> list[Any]:
+    """The BLAS libraries of NumPy and SciPy, looked up once: that takes milliseconds."""
+    import scipy.linalg  # noqa: F401  (it brings its own)
+
+    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return libraries
+
+
+def tiles(size: int, width: int) -> list[slice]:
+    """``range(size)`` cut into consecutive slices of ``width``; the cut depends on nothing else."""
+    return [slice(start, min(start + width, size)) for start in range(0, size, width)]

@@ -1,0 +1,1 @@
+"""A table as its owner has it: what is in it, and what to beware of."""

@@ -1,0 +1,426 @@
+"""The paper's experiments: what is run, what becomes of each cell, and what is concluded from the rows."""
+
+import dataclasses
+import io
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from psidag.experiments import EXPERIMENTS, PRESETS, ResultTable, Row, choose, merged, plan, run_cells, write_page
+from psidag.experiments.catalogue import cells_of, preset_named
+from psidag.experiments.cells import SACHS, Cell, ProblemSpec
+from psidag.experiments.claims import CLAIMS
+from psidag.experiments.figures import picture
+from psidag.experiments.measure import measure
+from psidag.experiments.methods import METHODS
+from psidag.experiments.runner import run_cell
+from psidag.experiments.summaries import fall, growth, median, timing
+from psidag.experiments.table import thinned, write_csv
+from psidag.system.errors import InputError
+
+TINY = ProblemSpec("ER2", 8, n=300, n_test=300)
+
+
+def cell(method, *, seed=0, seconds=30.0, memory=4000.0, to_goal=False, problem=TINY):
+    return Cell(problem, method, seed, seconds, memory, to_goal)
+
+
+def made_up(method, seconds, *, graph="ER2", d=100, noise="gaussian", seed=0, gradients=1e5, **more):
+    """A row that met the criterion after so many seconds, or, with None, never did."""
+    met = seconds is not None
+    given = {
+        "status": "converged",
+        "seconds": 2 * seconds if met else 60.0,
+        "goal_seconds": seconds if met else math.nan,
+        "goal_gradients": gradients if met else math.nan,
+        "gap": 0.05 if met else 0.4,
+    }
+    return Row(graph, d, noise, 5000, method, seed, **(given | more))
+
+
+def answer(says, rows):
+    (claim,) = [claim for claim in CLAIMS if says in claim.says]
+    return claim.judge(rows)
+
+
+# --- what is run
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+def test_every_preset_has_cells_for_every_figure(preset):
+    for experiment in EXPERIMENTS.values():
+        cells = cells_of(experiment, preset)
+        assert cells, experiment.name
+        assert {c.method for c in cells} <= set(METHODS)
+    cells = plan(choose(), preset)
+    assert len({c.id for c in cells}) == len({c.key for c in cells}) == len(cells)
+
+
+def test_the_paper_preset_is_the_papers_grid():
+    cells = plan(choose(), PRESETS["paper"])
+    problems = {(c.problem.graph, c.problem.d, c.problem.noise) for c in cells}
+    for graph in ("ER2", "ER4", "SF2", "SF4"):
+        for noise in ("gaussian", "exponential", "gumbel"):
+            assert {(graph, d, noise) for d in (10, 50, 100, 500, 1000)} <= problems
+        assert {(graph, d, "gaussian") for d in (3000, 5000, 10_000)} <= problems
+    assert {(g, d, "gaussian") for g in ("ER6", "SF6") for d in (10, 50, 100, 500, 1000, 3000)} <= problems
+    assert {c.problem.n for c in cells} == {5000, SACHS.n}
+    assert {c.problem.n_test for c in cells} == {10_000, SACHS.n_test}
+    for method in ("psidag-stream", "psidag-rows", "golem", "dagma", "exact", "sparse", "eqvar", "sort-regress"):
+        assert {c.seed for c in cells if c.key[:2] == ("ER2-d1000-gaussian-n5000", method)} == {500, 501, 502}
+
+
+def test_figures_go_by_name_or_by_its_beginning():
+    assert [e.name for e in choose(["fig-er2", "table-sachs"])] == ["fig-er2-small", "fig-er2-medium", "table-sachs"]
+    with pytest.raises(InputError, match="fig-runtime"):
+        choose(["fig-nonsense"])
+    with pytest.raises(InputError, match="smoke"):
+        preset_named("enormous")
+
+
+# --- one cell
+
+
+def test_a_cell_is_judged_off_the_clock_along_the_way():
+    reported = []
+    found = measure((cell("psidag-rows"), 1), reported.append)
+    assert found["status"] in ("converged", "max_rounds")
+    assert [point[0] for point in reported] == sorted(point[0] for point in reported)
+    assert found["curve"][-1][2] == pytest.approx(found["gap"], rel=1e-3)
+    assert found["gap"] == pytest.approx(found["graph_gap"])
+    assert found["goal_seconds"] <= found["seconds"]
+    assert found["shd"] == found["missing"] + found["extra"] + found["reversed"]
+    first = next(point for point in reported if point[2] <= 0.1)
+    assert (found["goal_seconds"], found["goal_gradients"]) == first[:2]
+
+
+def test_full_gradients_count_as_n_and_batches_as_their_rows():
+    golem = measure((cell("golem", seconds=0.2), 1), lambda _: None)
+    assert golem["gradients"] == golem["steps"] * TINY.n
+    rows = measure((cell("psidag-rows"), 1), lambda _: None)
+    assert rows["steps"] < rows["gradients"] <= rows["steps"] * 64 * 1.1
+    assert measure((cell("sparse"), 1), lambda _: None)["gradients"] == 0
+
+
+def test_over_budget_is_a_row_with_the_gap_it_had():
+    row = run_cell(cell("golem", seconds=0.3), 1, 1)
+    assert row.status == "over_time"
+    assert row.over_budget
+    assert row.message.startswith("over budget at 0 s, gap ")
+    assert row.gap == pytest.approx(row.curve[-1][2], rel=1e-3)
+    assert 0.3 <= row.seconds < 5
+    assert math.isfinite(row.shd)
+
+
+def test_over_memory_is_a_row_too():
+    row = run_cell(cell("golem", memory=40.0), 1, 1)
+    assert row.status == "over_memory"
+    assert "over budget at 40 MB" in row.message
+
+
+def test_a_run_to_the_goal_stops_there():
+    row = run_cell(cell("golem", to_goal=True, seconds=60), 1, 1)
+    assert row.status == "criterion"
+    assert row.goal_seconds == row.seconds
+    assert "psidag 0.1.0" in row.machine
+    assert row.clock == "processor"
+
+
+def test_sachs_has_no_gap_but_the_papers_columns():
+    found = measure((cell("dagma", problem=SACHS), 1), lambda _: None)
+    assert found["status"] == "diverged"
+    assert math.isnan(found["gap"])
+    assert found["shd_03"] == 17
+
+
+# --- the table
+
+
+def test_rows_survive_the_disk_and_a_torn_line(tmp_path):
+    table = ResultTable(tmp_path / "deep" / "results.jsonl")
+    assert table.rows() == []
+    rows = [made_up("golem", 1.5, seed=k, curve=((0.1, 5e3, 0.5), (1.5, 1e5, 0.05))) for k in range(3)]
+    table.append(rows[0])
+    with table.path.open("a") as file:
+        file.write(json.dumps(rows[1].as_dict())[:-30])
+    assert [row.seed for row in table.rows()] == [0]
+    table.append(rows[2])
+    found = table.rows()
+    assert [row.seed for row in found] == [0, 2]
+    assert found[0].curve == rows[0].curve
+    assert math.isnan(found[0].shd)
+    write_csv(found, tmp_path / "results.csv")
+    assert len((tmp_path / "results.csv").read_text().splitlines()) == 3
+
+
+def test_when_a_row_answers_a_cell():
+    problem = ProblemSpec("ER2", 100)
+    ended = made_up("golem", 5.0)
+    assert ended.answers(cell("golem", problem=problem, seconds=60))
+    assert not ended.answers(cell("golem", problem=problem, seconds=1))
+    assert not ended.answers(cell("dagma", problem=problem))
+    over = made_up("golem", None, status="over_time", budget=60.0)
+    assert over.answers(cell("golem", problem=problem, seconds=30))
+    assert not over.answers(cell("golem", problem=problem, seconds=600))
+    short = made_up("golem", 5.0, status="criterion")
+    assert short.answers(cell("golem", problem=problem, to_goal=True))
+    assert not short.answers(cell("golem", problem=problem))
+
+
+def test_recorded_rows_fill_gaps_only():
+    own = [made_up("golem", None, status="over_time", budget=60.0), made_up("dagma", 3.0)]
+    old = [
+        dataclasses.replace(made_up("golem", 80.0), recorded=True),
+        dataclasses.replace(made_up("dagma", 9.0), recorded=True),
+    ]
+    found = {row.method: row for row in merged(own, old)}
+    assert found["golem"].recorded
+    assert found["dagma"].goal_seconds == 3.0
+
+
+def test_thinned_curves_keep_their_ends_and_the_criterion():
+    curve = [(0.01 * 1.05**k, 100.0 * k, 2.0 * 0.97**k) for k in range(400)]
+    few = thinned(curve)
+    assert len(few) < 45
+    assert few[0][0] == pytest.approx(curve[0][0], rel=1e-3)
+    assert few[-1][2] == pytest.approx(curve[-1][2], rel=1e-3)
+    met = next(point for point in curve if point[2] <= 0.1)
+    assert any(point[0] == pytest.approx(met[0], rel=1e-3) for point in few)
+
+
+# --- the runner
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from psidag.experiments import ResultTable, run_cells
+from psidag.experiments.cells import Cell, ProblemSpec
+problem = ProblemSpec("ER2", 8, n=300, n_test=300)
+cells = [Cell(problem, m, s, 1.5, 4000.0) for s in (0, 1) for m in ("eqvar", "sparse", "golem", "sort-regress")]
+print("ran", run_cells(cells, ResultTable(Path(sys.argv[1])), at_once=2), flush=True)
+"""
+
+
+def children_of(pid):
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+    return [int(line) for line in listed.stdout.split()]
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks at processes the Linux way")
+def test_killed_half_way_it_repeats_no_finished_cell_and_leaves_nothing_behind(tmp_path):
+    path = tmp_path / "results.jsonl"
+    command = [sys.executable, "-c", SCRIPT, str(path)]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while len(ResultTable(path).rows()) < 3 or not children_of(first.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    workers = children_of(first.pid)
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    before = ResultTable(path).rows()
+    assert 3 <= len(before) < 8
+    second = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert second.stdout.split() == ["ran", str(8 - len(before))]
+    after = ResultTable(path).rows()
+    assert after[: len(before)] == before or [row.id for row in after[: len(before)]] == [row.id for row in before]
+    assert len({row.id for row in after}) == len(after) == 8
+    while any(map(is_running, workers)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_it_says_what_runs_and_what_is_left(tmp_path):
+    said = []
+    table = ResultTable(tmp_path / "results.jsonl")
+    assert run_cells([cell("eqvar"), cell("sort-regress")], table, say=said.append) == 2
+    assert said[0].startswith("2 cells, 0 of them done before; about ")
+    assert "[1/2] ER2-d8-gaussian-n300 EqVar seed 0: converged" in said[1]
+    assert "running ER2-d8-gaussian-n300 sort-and-regress seed 0" in said[1]
+    assert run_cells([cell("eqvar")], table, say=said.append) == 0
+
+
+# --- what is concluded
+
+
+def test_a_run_that_never_met_the_criterion_is_not_dropped():
+    found = timing([made_up("golem", 1.0), made_up("golem", None, seed=1, status="over_time")])
+    assert (found.reached, found.runs, found.over_budget, found.failed) == (1, 2, 1, 0)
+    assert math.isinf(found.high)
+    worse = timing([made_up("golem", 1.0), made_up("golem", None, seed=1), made_up("golem", None, seed=2)])
+    assert math.isinf(worse.median)
+    assert (worse.bound, worse.failed) == (60.0, 2)
+
+
+def test_growth_is_fitted_where_the_criterion_was_met():
+    rows = [made_up("dagma", 1e-4 * d**2.5, d=d) for d in (50, 100, 500)]
+    rows += [made_up("dagma", 5.0, d=10), made_up("dagma", None, d=1000, status="over_time")]
+    fit = growth(rows)
+    assert fit.slope == pytest.approx(2.5)
+    assert (fit.first, fit.last, fit.beyond) == (50, 500, {1000: 60.0})
+    assert fit.at(1000) == pytest.approx(1e-4 * 1000**2.5)
+    assert growth(rows[:1]) is None
+
+
+def test_medians_may_be_infinite():
+    assert median([1.0, math.inf, 2.0]) == 2.0
+    assert median([1.0, math.inf, math.inf]) == math.inf
+    assert math.isnan(median([math.nan]))
+
+
+def race(psidag, golem, dagma, **where):
+    times = {"psidag-stream": psidag, "golem": golem, "dagma": dagma}
+    return [made_up(method, seconds, **where) for method, seconds in times.items()]
+
+
+def test_who_is_faster():
+    rows = race(1.0, 5.0, 9.0) + race(2.0, None, 9.0, d=500) + race(3.0, 1.0, 1.0, d=10)
+    assert answer("ψDAG is faster", rows).answer == "confirmed"
+    assert answer("DAGMA is marginally faster", rows).answer == "confirmed"
+    slower = answer("ψDAG is faster", [*rows, *race(6.0, 5.0, 9.0, graph="ER4", d=50)])
+    assert slower.answer == "not confirmed"
+    assert "ER4 d=50 (6 s against 5 s)" in slower.numbers
+    assert answer("DAGMA is marginally faster", race(1.0, 5.0, 2.0, d=50)).answer == "not confirmed"
+    assert answer("ψDAG is faster", []).answer == "not testable here"
+    # A budget that ended the other one before ψDAG was through says nothing.
+    unfinished = [made_up("psidag-stream", 100.0), made_up("golem", None, status="over_time")]
+    assert answer("ψDAG is faster", unfinished).answer == "not testable here"
+
+
+def test_gradients_and_steadiness():
+    rows = [made_up(m, 1.0, gradients=g) for m, g in (("psidag-stream", 1e4), ("golem", 1e6), ("dagma", 3e6))]
+    found = answer("DAGMA needs more gradients", rows)
+    assert found.answer == "confirmed"
+    assert "3 times GOLEM's and 3e+02 times ψDAG's" in found.numbers
+    times = {"psidag-stream": (1.0, 1.1, 1.2), "golem": (5.0, 6.0, 7.0), "dagma": (1.0, 2.0, 3.0)}
+    seeds = [made_up(m, t, d=50, seed=k) for m, ts in times.items() for k, t in enumerate(ts)]
+    assert answer("steadier", seeds).answer == "confirmed"
+    assert answer("steadier", rows).answer == "not testable here"
+
+
+def test_failures_count_only_runs_that_came_to_their_end():
+    ended = [made_up("golem", t, graph="ER6", seed=k) for k, t in enumerate((None, None, 4.0))]
+    assert answer("100 nodes GOLEM fails in two", ended).answer == "confirmed"
+    better = [*ended[1:], made_up("golem", 3.0, graph="ER6")]
+    assert answer("100 nodes GOLEM fails in two", better).answer == "not confirmed"
+    over = [made_up("dagma", None, graph="ER6", d=1000, status="over_time")]
+    assert "1 over budget at 60 s" in answer("1,000 nodes DAGMA", over).numbers
+
+
+def test_growth_hours_and_what_was_not_run():
+    rows = [r for d in (100, 500, 1000) for r in race(1e-4 * d, 1e-6 * d**2.5, 1e-6 * d**3, d=d)]
+    assert answer("grows more slowly", rows).answer == "confirmed"
+    assert "100 to 1,000 nodes: ψDAG 1.00, GOLEM 2.50" in answer("grows more slowly", rows).numbers
+    assert answer("grows more slowly", rows[:3]).answer == "not testable here"
+    golem = answer("GOLEM takes over 36", rows)
+    assert golem.answer == "not testable here"
+    assert golem.numbers.startswith("not run at that size; 32 s at d = 1,000")
+    assert "point to 8 min at 3,000" in golem.numbers
+    rows.append(made_up("golem", None, d=3000, status="over_time"))
+    assert answer("GOLEM takes over 36", rows).numbers.startswith("stopped at 60 s")
+    rows.append(made_up("sparse", 9.0, d=10_000))
+    assert "sparse engine takes 9 s on ER2" in answer("few hours at 10,000", rows).numbers
+    assert answer("few hours at 10,000", [made_up("psidag-stream", 7200.0, d=10_000)]).answer == "confirmed"
+
+
+def test_orders_weighting_rate_and_samples():
+    def curve(power):
+        return tuple((0.1 * k, 1000.0 * k, 3.0 * k**power) for k in range(1, 20))
+
+    true = [made_up("order-true", 1.0, graph="ER4", seed=k, gap=1e-3, curve=curve(-1.0)) for k in range(3)]
+    random = [made_up("order-random", None, graph="ER4", seed=k) for k in range(3)]
+    assert answer("a random order never", true + random).answer == "confirmed"
+    assert answer("a random order never", [*true, made_up("order-random", 2.0, graph="ER4")]).answer == "not confirmed"
+    assert fall(true[0]) == pytest.approx(-1.0)
+    assert answer("at least as 1/√T", true).answer == "confirmed"
+    slow = [made_up("order-true", 1.0, curve=curve(-0.3))]
+    assert answer("at least as 1/√T", slow).answer == "not confirmed"
+    pairs = [made_up("psidag-stream", 1.0), made_up("psidag-target", 0.9)]
+    assert answer("weighted projection", pairs).answer == "confirmed"
+    fresh = [made_up("psidag-stream", 1.0, curve=((1, 1, 0.3), (2, 2, 0.01), (2, 2, 0.01)))]
+    same = [made_up("psidag-rows", 1.0, curve=((1, 1, 0.3), (2, 2, 0.08), (2, 2, 0.01)))]
+    assert answer("fresh samples", fresh + same).answer == "confirmed"
+
+
+def test_sachs_is_held_against_the_printed_table():
+    printed = {"psidag-rows": (14, 0.41, 0.18, 14), "golem": (26, 0.29, 0.47, 23), "notears": (15, 0.29, 0.26, 15)}
+    rows = [
+        made_up(m, None, graph="Sachs", d=11, noise="real", shd_03=s, tpr_03=t, fpr_03=f, learned_edges_03=e)
+        for m, (s, t, f, e) in printed.items()
+    ]
+    assert answer("on Sachs ψDAG beats", rows).answer == "confirmed"
+    assert answer("figures of the Sachs table", rows).answer == "confirmed"
+    assert answer("DAGMA diverges", rows).answer == "not testable here"
+    diverged = made_up("dagma", None, graph="Sachs", d=11, noise="real", status="diverged")
+    assert answer("DAGMA diverges", [diverged]).answer == "confirmed"
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.says)
+def test_every_claim_has_an_answer_without_rows_and_a_figure(claim):
+    assert claim.judge([]).answer == "not testable here"
+    assert claim.where in EXPERIMENTS
+
+
+# --- the page
+
+
+def made_up_results(preset):
+    """A row for every cell of a preset, some of them over budget, without running any."""
+    rows = []
+    for k, c in enumerate(plan(choose(), preset)):
+        p = c.problem
+        curve = tuple((0.01 * 2**j, 1000.0 * 2**j, 0.5 / 2**j + 0.01) for j in range(8))
+        end = {"status": "over_time", "message": "over budget at 1 s, gap 0.01"} if k % 7 == 0 else {}
+        where = {"graph": p.graph, "d": p.d, "noise": p.noise, "seed": c.seed}
+        errors = {"shd": 3.0, "missing": 1.0, "extra": 1.0, "reversed": 1.0, "shd_03": 5.0}
+        seconds = 0.1 * p.d if k % 7 else None
+        rows.append(made_up(c.method, seconds, curve=curve, machine="a machine", **where, **errors, **end))
+    return [dataclasses.replace(row, n=preset.n if row.graph != "Sachs" else SACHS.n) for row in rows]
+
+
+@pytest.mark.slow
+def test_the_page_has_everything_in_one_file(tmp_path):
+    preset = PRESETS["smoke"]
+    page = write_page(choose(), preset, made_up_results(preset), tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert "http" not in text.replace("http-equiv", "")
+    for claim in CLAIMS:
+        assert claim.says.split(" of ")[0] in text.replace("&#x27;", "'")
+    pictures = {file.stem for file in (tmp_path / "figures").iterdir()}
+    assert pictures == {name for name, e in EXPERIMENTS.items() if e.kind != "table"}
+    assert text.count("data:image/png;base64,") == len(pictures)
+    assert "over budget at 1 s" in text
+    assert "Every cell of the preset was run." in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert (tmp_path / "results.csv").exists()
+
+
+def test_a_figure_of_nothing_is_no_picture():
+    assert picture(EXPERIMENTS["fig-runtime"], []) is None
+    assert picture(EXPERIMENTS["table-sachs"], [made_up("golem", 1.0, graph="Sachs")]) is None
+
+
+def test_a_picture_keeps_the_colours_of_the_methods():
+    rows = race(1.0, 5.0, 9.0) + race(2.0, 50.0, 99.0, d=500)
+    with Image.open(io.BytesIO(picture(EXPERIMENTS["fig-runtime"], rows))) as image:
+        assert image.format == "PNG"
+        shades = np.array(image.convert("RGB")).reshape(-1, 3).astype(int)
+    for row in rows:
+        wanted = [int(METHODS[row.method].colour[k : k + 2], 16) for k in (1, 3, 5)]
+        assert np.abs(shades - wanted).max(axis=1).min() <= 4

@@ -1,0 +1,46 @@
+"""What a forecast must get right whatever the machine: what grows with what."""
+
+import pytest
+
+import psidag.learning.forecast as module
+from psidag.engines.exact import Exact
+from psidag.engines.sparse import Sparse
+from psidag.learning.forecast import Pace, forecast, measure_pace
+
+MEASURE = measure_pace
+
+
+@pytest.fixture(autouse=True)
+def steady(monkeypatch):
+    monkeypatch.setattr(module, "measure_pace", lambda: Pace(1e11, 1.0))
+
+
+@pytest.mark.parametrize("solver", ["sparse", "exact", "stochastic"])
+def test_every_named_engine_has_a_forecast_that_grows(solver):
+    small, large = forecast(2000, 100, solver), forecast(2000, 1000, solver)
+    assert small.engine == solver
+    assert 0 < small.seconds < large.seconds
+    assert 0 < small.memory < large.memory
+
+
+def test_blocks_need_less_memory_than_the_matrix_and_more_time():
+    held, blocks = forecast(2000, 30_000, Sparse(max_memory=1e12)), forecast(2000, 30_000, Sparse(max_memory=0))
+    assert held.memory > 4 * 30_000**2 > blocks.memory
+    assert blocks.seconds > held.seconds
+
+
+def test_an_order_by_variance_is_cheaper_than_gradients():
+    assert forecast(500, 300, Exact(ordering="variance")).seconds < forecast(500, 300, Exact()).seconds
+
+
+def test_unknown_engines_have_none():
+    class Own(Exact):
+        name = "own"
+
+    assert forecast(100, 10, Own()) is None
+
+
+def test_the_pace_is_measured():
+    pace = MEASURE()
+    assert pace.flops > 0
+    assert pace.slowdown >= 1

@@ -1,0 +1,1 @@
+"""What several tests share: awkward tables, random graphs, solutions, runs that are killed."""
