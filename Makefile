@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help install demo test test-interop test-slow lint format bench bundle browser wheel clean
+.PHONY: help install demo test test-kernels test-interop test-slow lint format bench bundle browser wheel clean
 
 help:  ## Say what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,17 @@ demo: $(READY)  ## Learn a graph from simulated data and from real data
 test: $(READY)  ## Run the tests (all but the slow ones)
 	@echo "==> pytest"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m "not slow"
+
+# What computes: whatever else is tested does not depend on how the processor rounds.
+NUMERICAL := $(addprefix tests/,baselines data engines graph learning scores solution stages whole)
+KERNELS ?= Haswell Nehalem
+
+test-kernels: $(READY)  ## Run the numerical tests with the linear algebra of other processors
+	@for kernel in $(KERNELS); do \
+		echo "==> pytest, OPENBLAS_CORETYPE=$$kernel"; \
+		OPENBLAS_CORETYPE=$$kernel PATH="$(CURDIR)/$(BIN):$$PATH" \
+			$(BIN)/python -m pytest -q -n 2 -m "not slow" $(wildcard $(NUMERICAL)) || exit 1; \
+	done
 
 test-interop: $(READY)  ## Test the way to and from other libraries (installs them: large)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \

@@ -52,7 +52,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     max_time : float, optional
         Seconds after which the best DAG so far is kept.
     random_state : int, Generator or RandomState, optional
-        The same seed gives the same bits on any number of threads, unless ``max_time`` ended the run.
+        The same seed gives the same bits on one machine, on any number of threads, unless ``max_time`` ended the run.
+        Another processor rounds differently and may end in another optimum of equal standing.
     half_life : float, optional
         For ``partial_fit``: after so many more rows a row weighs half, so that a process that drifts is followed. By
         default nothing is forgotten.

@@ -20,13 +20,13 @@ from psidag.engines.candidates import Candidates, Scan, advance, correlated, fir
 from psidag.engines.moves import Score, give, grown_order, read, required_network, select_parents, set_score
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import Constraints, unconstrained
-from psidag.graph.equivalence import cpdag
 from psidag.graph.order import positions
 from psidag.run.loop import Task, run
 from psidag.simulate import simulate
 from psidag.stages.within_order import select_within
 from psidag.system.memory import machine_memory
 from psidag.system.parallel import workers
+from support.optima import assert_equal_standing
 
 NOISES = ["equal", "unequal"]
 
@@ -135,9 +135,12 @@ def test_lists_from_held_correlations_are_those_of_a_scan(monkeypatch, average):
         ours = correlated(held.matrix, 0.03, threads)
     expected = listed(scanned(computed.columns, level), 200)
     assert level[0] == 0.03 if average == 64 else level[0] > 0.03
-    for found, wanted in zip(ours, expected, strict=True):
-        assert found.dtype == wanted.dtype
-        assert found.tolist() == wanted.tolist()
+    assert [part.dtype for part in ours] == [part.dtype for part in expected]
+    for j in range(200):
+        found, wanted = (set(near.items[near.start[j] : near.start[j + 1]].tolist()) for near in (ours, expected))
+        # Two ways to round a product: they may disagree about one that is as large as the level.
+        assert np.abs(held.matrix[j, list(found ^ wanted)] ** 2 / level[0] - 1).max(initial=0.0) < 1e-5
+    assert abs(len(ours.items) - len(expected.items)) <= 4
 
 
 @pytest.mark.parametrize("graph", ["ER2", "ER4", "SF4"])
@@ -154,8 +157,7 @@ def test_a_start_from_lists_leads_to_the_same_edges(monkeypatch, graph):
     assert known.respects(from_lists.order)
     assert from_lists.weights[i[0], j[0]] != 0
     assert from_lists.weights[j[1], i[1]] == 0
-    assert from_lists.loss == pytest.approx(whole.loss, rel=1e-4)
-    assert (whole.weights != from_lists.weights).nnz <= 0.02 * whole.weights.nnz
+    assert_equal_standing(whole, from_lists, 1000, 300, "equal")
 
 
 @settings(deadline=None, max_examples=30)
@@ -225,11 +227,7 @@ def test_products_in_blocks_lead_to_the_same_edges(graph, weakest, noise):
     outcome = learn(problem.X, noise, restarts=0, max_memory=0)
     blocks = outcome.candidate
     assert outcome.state.data.matrix is None
-    assert blocks.loss == pytest.approx(held.loss, rel=1e-6)
-    if noise == "equal":
-        np.testing.assert_allclose(blocks.weights.toarray(), held.weights.toarray(), atol=1e-4)
-    else:
-        assert (cpdag(blocks.weights) != cpdag(held.weights)).nnz == 0
+    assert_equal_standing(held, blocks, 600, 300, noise)
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -99,3 +99,15 @@ def test_schedules_of_plain_descent(schedule, expected):
 def test_bad_options_are_refused(make):
     with pytest.raises(InputError):
         make()
+
+
+@pytest.mark.parametrize("rule", [Universal(), SGD()])
+def test_a_descent_gets_going_after_a_first_batch_without_a_gradient(rule):
+    free = (~np.eye(3, dtype=bool)).astype(np.uint8)
+    nothing = Batch(np.zeros((4, 3)), np.zeros((4, 3)))
+    with workers(1) as threads:
+        state = start(np.zeros((3, 3)), free, nothing, threads, rule, 2.0)
+        for batch in (nothing, rows(8, 3, 0), rows(8, 3, 1)):
+            state = step(state, batch, threads, rule)
+    assert np.isfinite(state.weights).all()
+    assert np.abs(state.weights).max() > 0

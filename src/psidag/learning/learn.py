@@ -91,7 +91,8 @@ def learn_dag(
     max_time : float, optional
         Seconds after which the best DAG so far is returned.
     random_state : int, Generator or RandomState, optional
-        The same seed gives the same bits, on any number of threads, unless ``max_time`` stopped the run.
+        The same seed gives the same bits on one machine, on any number of threads, unless ``max_time`` stopped the
+        run. Another processor rounds differently and may end in another optimum of equal standing.
     n_jobs : int or cluster, optional
         Threads, all cores by default; or a :func:`psidag.cluster`, whose workers share the per-node work.
     progress : bool

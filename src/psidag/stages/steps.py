@@ -91,7 +91,8 @@ class Universal:
         """A step of 1/H, then back onto the ball."""
         if here.steepness == 0:
             return Step(0.0)
-        length = 1.0 / state.H
+        # H is still 0 where the first gradients were: then a first step of length D, as in `init`.
+        length = 1.0 / state.H if state.H > 0 else state.radius / math.sqrt(here.steepness)
         reached = here.size - 2 * length * here.slope + length**2 * here.steepness
         return Step(length, min(1.0, state.radius / math.sqrt(reached)) if reached > 0 else 1.0)
 
