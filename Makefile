@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: help install demo test test-kernels test-interop test-slow lint format bench bundle browser wheel clean
+.PHONY: help install demo test test-kernels test-interop test-slow lint format docs bench bundle browser wheel clean
 
 help:  ## Say what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,7 +28,7 @@ demo: $(READY)  ## Learn a graph from simulated data and from real data
 
 test: $(READY)  ## Run the tests (all but the slow ones)
 	@echo "==> pytest"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m "not slow"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m "not slow and not site"
 
 # What computes: whatever else is tested does not depend on how the processor rounds.
 NUMERICAL := $(addprefix tests/,baselines data engines graph learning scores solution stages whole)
@@ -61,6 +61,14 @@ lint: $(READY)  ## Check style, types and the direction of imports
 format: $(READY)  ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(READY)  ## Build the site into docs/_build/html (runs every example) and check it
+	@echo "==> sphinx"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --editable ".[docs,test]"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q -m site tests/site
+	@echo "==> Open docs/_build/html/index.html"
 
 bench: $(READY)  ## Run the benchmarks; each prints its own table
 	@for file in benchmarks/*.py; do echo "==> $$file"; PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python $$file || exit 1; done

@@ -383,7 +383,7 @@ def test_simulate_from_a_graph_file(call, tmp_path):
 
 
 def test_the_commands_of_the_documents_run_as_they_stand(call, tmp_path):
-    page = Path(__file__).parents[2] / "docs" / "cli.md"
+    page = Path(__file__).parents[2] / "docs" / "guide" / "command-line.md"
     commands = [line[2:] for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("$ psidag")]
     assert len(commands) > 5
     for command in commands:

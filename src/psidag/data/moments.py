@@ -31,7 +31,7 @@ class Moments:
     d : int
         Number of columns.
     names : sequence of str, optional
-        Column names; ``x0 … `` by default.
+        Column names; ``x0``, ``x1`` … by default.
 
     Examples
     --------

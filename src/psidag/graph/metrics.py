@@ -13,6 +13,18 @@ from psidag.graph.equivalence import cpdag
 from psidag.graph.order import as_adjacency, check_order, positions
 from psidag.system.errors import InputError
 
+__all__ = [
+    "EdgeErrors",
+    "cpdag_shd",
+    "edge_errors",
+    "heldout_gap",
+    "order_errors",
+    "relative_gap",
+    "shd",
+    "squared_loss",
+    "weight_error",
+]
+
 Floats = NDArray[np.float64]
 
 #: Residuals are made in blocks of about this many numbers.
