@@ -18,7 +18,7 @@ from psidag import DataWarning, learn_dag
 from psidag.baselines import Dagma, EqVar, Golem, Notears
 from psidag.datasets import load_sachs
 from psidag.graph.metrics import squared_loss
-from psidag.learning.learn import ENGINES
+from psidag.learning.plan import ENGINES
 from psidag.run.loop import Engine
 
 #: What the paper prints: SHD, TPR, FPR, edges. It has no row for DAGMA, which left its domain.

@@ -20,7 +20,8 @@ from psidag.graph.constraints import Constraints
 from psidag.graph.dag import DAG
 from psidag.learning.bootstrap import BootstrapInterrupted, bootstrap
 from psidag.learning.compare import compare
-from psidag.learning.learn import Interrupted, fit_dag, fit_order, learn_dag
+from psidag.learning.given import fit_dag, fit_order
+from psidag.learning.learn import Interrupted, learn_dag
 from psidag.learning.path import PenaltyPath, penalty_path
 from psidag.solution import Confidence, Solution
 from psidag.stages.projection import project

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +15,14 @@ from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.moments import Moments
 from psidag.data.resampling import Resampling
-from psidag.data.scans import Scan
-from psidag.data.sources import Table
+from psidag.data.sources import Source, in_memory
 from psidag.graph.constraints import Constraints
 from psidag.graph.dag import default_names
 from psidag.graph.metrics import squared_loss
 from psidag.learning.bootstrap import bootstrap
-from psidag.learning.learn import Interrupted, as_generator, bind, choose_engine, learn_dag
+from psidag.learning.learn import Interrupted, learn_dag
 from psidag.learning.online import OnlineLearner, load_stream
+from psidag.learning.plan import Options
 from psidag.learning.selection import loss_on_moments
 from psidag.run.loop import Callback, Engine, Noise
 from psidag.solution import Confidence, Solution
@@ -30,6 +30,8 @@ from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs
 
 _RESULTS = ("solution_", "adjacency_", "order_", "intercept_", "status_", "trace_", "n_iter_")
+#: The parameters on which the answer depends, whichever way it is learned.
+_ANSWER = ("solver", "noise", "threshold", "constraints", "missing", "max_time", "random_state")
 
 
 class PsiDAG(BaseEstimator):  # type: ignore[misc]
@@ -165,7 +167,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         """
         started = hasattr(self, "_online")
         batch = self._rows(X, sample_weight, "partial_fit", seen=started)
-        if isinstance(batch, Scan):
+        if not in_memory(batch):
             raise InputError("partial_fit takes rows in memory, a batch at a time; fit takes what is larger, whole")
         if not started:
             self._forget()
@@ -216,7 +218,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         table = self._rows(X, sample_weight, "score", seen=True)
-        if isinstance(table, Scan):
+        if not in_memory(table):
             return -loss_on_moments(table.moments(), self.adjacency_, self.intercept_)
         return -squared_loss(self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight)
 
@@ -249,12 +251,10 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         """
         confidence = bootstrap(
             X,
-            self.solver,
             replicates=replicates,
             method=method,
             fraction=fraction,
             sample_weight=sample_weight,
-            missing=self.missing,
             resume=resume,
             **self._options(),
         )
@@ -263,7 +263,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             self.solution_ = solution.with_confidence(confidence)
         return confidence
 
-    def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Table | Scan:
+    def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Source:
         """The rows of one table or array, with the columns that were seen before."""
         if isinstance(X, Moments) or hasattr(X, "__next__"):
             raise InputError(f"{method} takes one table or array at a time; iterators and moments go to fit")
@@ -274,26 +274,18 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         source = as_source(X, sample_weight=sample_weight, missing=missing, least_rows=1)
         if seen and source.d != self.n_features_in_:
             raise InputError(f"X has {source.d} features, but {self.n_features_in_} features were seen before")
-        return cast("Table | Scan", source)
+        return source
 
     def _learner(self, names: Sequence[str]) -> OnlineLearner:
-        return OnlineLearner(
-            choose_engine(self.solver)[0],
-            names,
-            bind(self.constraints, names),
-            as_generator(self.random_state),
-            noise=self.noise,
-            n_jobs=self.n_jobs,
-            half_life=self.half_life,
-        )
+        answer = {name: getattr(self, name) for name in _ANSWER}
+        return OnlineLearner(Options(half_life=self.half_life, **answer), names, n_jobs=self.n_jobs)
 
     def _learn(self, source: Any) -> Solution:
-        return learn_dag(source, self.solver, callback=self.callback, **self._options())
+        return learn_dag(source, callback=self.callback, **self._options())
 
     def _options(self) -> dict[str, Any]:
         """The parameters that learning once and learning many times share."""
-        shared = ("noise", "threshold", "constraints", "max_time", "random_state", "n_jobs", "progress")
-        return {name: getattr(self, name) for name in shared}
+        return {name: getattr(self, name) for name in (*_ANSWER, "n_jobs", "progress")}
 
     def _note_columns(self, X: Any, names: tuple[str, ...]) -> None:
         """What scikit-learn remembers of the input: the number of columns, and their names if it had any."""
@@ -324,6 +316,6 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     def __getattr__(self, name: str) -> Any:
         # After partial_fit the results are learned when they are first looked at.
         if name in _RESULTS and "_online" in self.__dict__:
-            self._store(self._online.solution(self.threshold, self.max_time))
+            self._store(self._online.solution())
             return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

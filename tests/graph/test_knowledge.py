@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from psidag import Constraints, InputError, Stochastic, fit_order, learn_dag
 from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
-from psidag.learning.learn import ENGINES
+from psidag.learning.plan import ENGINES
 
 KNOWN = Constraints(
     required_edges=[("a", "b")], forbidden_edges=[("c", "b"), ("d", "e")], tiers=[["a"], ["b", "c"], ["d", "e"]]

@@ -32,6 +32,7 @@ from psidag.system.parallel import SERIAL, workers
 
 # The function of the same name hides the module.
 runner = importlib.import_module("psidag.learning.bootstrap")
+plan = importlib.import_module("psidag.learning.plan")
 
 ARRAYS = ("sources", "targets", "times", "weight_mean", "weight_scatter")
 
@@ -177,7 +178,7 @@ class Impatient:
 
     def __init__(self, hook):
         self.hook, self.calls, self.lock = hook, 0, threading.Lock()
-        self.run = runner.run
+        self.run = plan.run
 
     def __call__(self, *args, **options):
         with self.lock:
@@ -194,7 +195,7 @@ def test_ctrl_c_keeps_what_is_done(problem, monkeypatch, jobs):
             raise KeyboardInterrupt
 
     whole = bootstrap(problem.X, replicates=8, random_state=7)
-    monkeypatch.setattr(runner, "run", Impatient(hook))
+    monkeypatch.setattr(plan, "run", Impatient(hook))
     with pytest.raises(BootstrapInterrupted) as stopped:
         bootstrap(problem.X, replicates=8, random_state=7, n_jobs=jobs)
     part = stopped.value.confidence
@@ -215,7 +216,7 @@ def test_out_of_time_keeps_what_is_done(problem, monkeypatch, jobs):
     def hook(calls):
         now[0] += calls > 3
 
-    monkeypatch.setattr(runner, "run", Impatient(hook))
+    monkeypatch.setattr(plan, "run", Impatient(hook))
     part = bootstrap(problem.X, replicates=8, random_state=7, n_jobs=jobs, max_time=1.0)
     assert part.status.code == "time_limit"
     assert part.replicates <= 3
@@ -269,7 +270,7 @@ def test_out_of_time_elsewhere(problem, monkeypatch, late):
 
     mapper = Elsewhere(2, hook if late == "between groups" else lambda groups: None)
     if late != "between groups":
-        monkeypatch.setattr(runner, "run", Impatient(hook))
+        monkeypatch.setattr(plan, "run", Impatient(hook))
     part = bootstrap(problem.X, replicates=20, random_state=7, n_jobs=mapper, max_time=1.0)
     monkeypatch.undo()
     assert part.status.code == "time_limit"

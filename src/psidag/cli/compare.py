@@ -25,7 +25,7 @@ Examples:
 def known_methods() -> dict[str, Any]:
     """Our engines and the baselines, by name."""
     from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
-    from psidag.learning.learn import ENGINES
+    from psidag.learning.plan import ENGINES
 
     return {
         "auto": "auto",

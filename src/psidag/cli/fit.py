@@ -14,9 +14,11 @@ from psidag.cli.app import app
 from psidag.cli.console import note, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
 from psidag.cli.report import check_report_path, with_command, write_report
-from psidag.data.files import HOLD, FileTable
+from psidag.data.files import HOLD
+from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.resampling import Resampling
+from psidag.data.sources import Source
 from psidag.graph.constraints import Constraints
 from psidag.run.loop import Noise
 from psidag.solution import Solution
@@ -131,12 +133,14 @@ def fit(
         "checkpoint_interval": checkpoint_interval,
         "resume": resume,
     }
-    solution, interrupted = _learn(data, options | keeping)
+    # Checked and completed once, for the graph and for the draws.
+    source = as_source(data, missing=missing)
+    solution, interrupted = _learn(source, options | keeping)
     if replicates is not None and not interrupted:
         # What is left of the time; at least a moment, so that the status says how far it came.
         left = None if max_time is None else max(max_time - (time.perf_counter() - begun), 1e-3)
         drawing = {"replicates": replicates, "method": resampling, "resume": draws, "max_time": left}
-        solution, interrupted = _draw(data, solution, options | drawing)
+        solution, interrupted = _draw(source, solution, options | drawing)
     solution = with_command(solution)
     for path in output or []:
         graphs.save(solution, path)
@@ -152,7 +156,7 @@ def fit(
         raise typer.Exit(130)
 
 
-def _learn(data: FileTable, options: dict[str, Any]) -> tuple[Solution, bool]:
+def _learn(data: Source, options: dict[str, Any]) -> tuple[Solution, bool]:
     """The graph, and whether it was stopped by hand."""
     from psidag.learning.learn import Interrupted, learn_dag
 
@@ -162,7 +166,7 @@ def _learn(data: FileTable, options: dict[str, Any]) -> tuple[Solution, bool]:
         return stopped.solution, True
 
 
-def _draw(data: FileTable, solution: Solution, options: dict[str, Any]) -> tuple[Solution, bool]:
+def _draw(data: Source, solution: Solution, options: dict[str, Any]) -> tuple[Solution, bool]:
     """The graph with the support of its edges, and whether that was stopped by hand."""
     from psidag.learning.bootstrap import BootstrapInterrupted, bootstrap
 

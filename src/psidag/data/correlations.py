@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from psidag.data._entries import Entries
 from psidag.data.moments import Moments
-from psidag.data.sources import Source, Table
+from psidag.data.sources import Source, Table, in_memory, is_wide
 from psidag.system.errors import InputError
 from psidag.system.memory import machine_memory
 from psidag.system.parallel import Workers, tiles
@@ -93,7 +93,7 @@ def correlations(
     moments do.
     """
     whole = fits_whole(source, max_memory)
-    if isinstance(source, Table) and (not whole or (source.d >= single_from and len(source) <= 2 * source.d)):
+    if in_memory(source) and (not whole or (source.d >= single_from and is_wide(len(source), source.d))):
         data = _standardised(source, workers)
         return _multiplied(data, workers) if whole else data
     return _from_moments(source.moments(workers))
@@ -101,7 +101,7 @@ def correlations(
 
 def fits_whole(source: Source, max_memory: float | None = None) -> bool:
     """Whether the correlations of a source are to be held; those of moments are, and of tables with many rows."""
-    if not isinstance(source, Table) or len(source) > 2 * source.d:
+    if not in_memory(source) or not is_wide(len(source), source.d):
         return True
     return matrix_fits(source.d, max_memory)
 

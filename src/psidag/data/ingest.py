@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from psidag.data.files import HOLD, FileTable, read_table
 from psidag.data.missing import check_missing, complete, complete_scan
 from psidag.data.moments import Moments
-from psidag.data.scans import Batches, Partitions, Rows, Scan
-from psidag.data.sources import Source, Stream, Summary, Table
+from psidag.data.scans import Batches, Partitions, Rows
+from psidag.data.sources import Adopted, Source, Stream, Summary, answers, in_memory, is_source
 from psidag.system.errors import InputError, listing
 from psidag.system.parallel import one_blas_thread
 
@@ -29,6 +29,9 @@ def as_source(
     least_rows: int = 2,
 ) -> Source:
     """Make a source of an array, a table, files, Dask data, an iterator of batches, or :class:`Moments`.
+
+    A source stays what it is. One of your own needs ``names``, ``d`` and ``moments()``; with ``batches()``, which gives
+    its rows from the first on whenever it is called, it serves engines that sample rows, too.
 
     Parameters
     ----------
@@ -46,12 +49,13 @@ def as_source(
         Fewer rows than this in a table or array are an error.
     """
     check_missing(missing)
-    if isinstance(data, Summary | Table | Scan | Stream | Moments) or hasattr(data, "__next__"):
+    own = is_source(data)
+    if own or isinstance(data, Moments) or hasattr(data, "__next__"):
         if sample_weight is not None:
             raise InputError("sample_weight goes with an array or a table, not with a stream or with moments")
-        if isinstance(data, Moments):
-            return Summary(data)
-        return _stream(iter(data), names, missing) if hasattr(data, "__next__") else data
+        if own:
+            return data if answers(data) else _adopted(data, missing, least_rows)
+        return Summary(data) if isinstance(data, Moments) else _stream(iter(data), names, missing)
     if isinstance(data, str | Path):
         data = read_table(data, hold=HOLD)
     if isinstance(data, FileTable):
@@ -67,6 +71,16 @@ def as_source(
     X, found = as_rows(data, names)
     _check_shape(X, least_rows)
     return complete(X, found, _check_weight(sample_weight, len(X)), missing, least_rows)
+
+
+def _adopted(own: Any, missing: str, least_rows: int) -> Source:
+    """A source of one's own, with answers to what it was not asked by its author."""
+    if not hasattr(own, "batches"):
+        return Adopted(own)
+    names = tuple(map(str, own.names))
+    return _scan(
+        Batches(lambda: (as_rows(batch)[0] for batch in own.batches())), names, None, None, missing, least_rows
+    )
 
 
 def _scan(
@@ -219,7 +233,7 @@ def _stream(batches: Iterator[Any], names: Sequence[str] | None, missing: str) -
                 )
             seen += len(rows)
             whole = complete(rows, found, None, missing, 0)
-            if isinstance(whole, Table):
+            if in_memory(whole):
                 yield whole.X
 
     return Stream(checked(), found)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
-from psidag.data.sources import Source, Summary, Table
+from psidag.data.sources import Source, Summary, Table, in_memory, is_wide
 from psidag.system.errors import InputError
 from psidag.system.parallel import Workers, tiles
 
@@ -53,7 +53,7 @@ class Resampler:
         self._method = method
         self._fraction = fraction
         self._entropy = tuple(entropy)
-        if isinstance(source, Table):
+        if in_memory(source):
             self._table, self._moments = source, None
             self._units = _units(source, method)
             if method == "subsample" and fraction * len(self._units) < 2:
@@ -61,7 +61,7 @@ class Resampler:
                     f"fraction={fraction:g} of {len(self._units)} rows leaves fewer than two: raise it, or use "
                     "method='bootstrap'"
                 )
-        elif isinstance(source, Summary):
+        elif source.can_resample and not source.has_rows:
             if method == "subsample":
                 raise InputError("moments have no rows to choose from: give the table, or use method='bootstrap'")
             self._moments = source.moments()
@@ -82,7 +82,7 @@ class Resampler:
         chosen = np.flatnonzero(times)
         weight = times[chosen].astype(np.float64)
         # A table of few rows takes no more room than its moments do, and wide ones are searched in single precision.
-        if needs_rows or len(chosen) <= 2 * len(names):
+        if needs_rows or is_wide(len(chosen), len(names)):
             return Table(X[chosen], names, weight)
         moments = Moments(len(names), names)
         for part in tiles(len(chosen), max(256, _BLOCK // len(names))):

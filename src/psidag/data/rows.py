@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows, Scan
-from psidag.data.sources import Stream, Table
+from psidag.data.sources import Source, Stream, Table, in_memory, passes_once
 from psidag.system.parallel import Workers
 
 Floats = NDArray[np.float64]
@@ -40,20 +40,18 @@ class RowFeed(Protocol):
         ...
 
 
-def feed(
-    source: Table | Scan | Stream, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
-) -> RowFeed:
+def feed(source: Source, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers) -> RowFeed:
     """Rows of a table or a scan in shuffled epochs, or of a stream as they come."""
-    if isinstance(source, Scan):
-        return ScanFeed(source, batch_size, holdout, rng, workers)
-    if isinstance(source, Stream):
-        # Without a first batch behind the pilot there would be nothing to measure the curvature by.
-        rows = source.take(PILOT + batch_size, partial=True)
-        if len(rows) == PILOT + batch_size:
-            source.give_back(rows[PILOT:])
-            return StreamFeed(source, rows[:PILOT], batch_size)
-        source = Table(rows, source.names)
-    return TableFeed(source, batch_size, holdout, rng, workers)
+    if in_memory(source):
+        return TableFeed(source, batch_size, holdout, rng, workers)
+    if not passes_once(source):
+        return ScanFeed(cast("Scan", source), batch_size, holdout, rng, workers)
+    # Without a first batch behind the pilot there would be nothing to measure the curvature by.
+    rows = source.take(PILOT + batch_size, partial=True)
+    if len(rows) == PILOT + batch_size:
+        source.give_back(rows[PILOT:])
+        return StreamFeed(source, rows[:PILOT], batch_size)
+    return TableFeed(Table(rows, source.names), batch_size, holdout, rng, workers)
 
 
 def _loss(rows: Rows, W: NDArray[np.floating]) -> float:

@@ -93,6 +93,9 @@ class Scan:
         Called once with the number of rows read and the moments of those kept; raises if they are no good.
     """
 
+    has_rows = can_reread = can_resample = True
+    holds_rows = False
+
     def __init__(
         self,
         partitions: Partitions,
@@ -115,6 +118,11 @@ class Scan:
     def has_moments(self) -> bool:
         """Whether the rows have been gone through."""
         return self._moments is not None
+
+    @property
+    def count(self) -> float | None:
+        """Number of rows, once they have been gone through."""
+        return None if self._moments is None else self._moments.count
 
     def batches(self) -> Iterator[Rows]:
         """All rows once more, from the first on."""

@@ -1,17 +1,28 @@
-"""Where rows come from: a table in memory, a scan of files or of a cluster, a stream that passes once, or moments."""
+"""Where rows come from: a table in memory, a scan of files or of a cluster, a stream that passes once, or moments.
+
+Sources are told apart by the questions they answer, not by their type, so that a source of one's own is one more row:
+
+=========  ========  ==========  ==========  ============
+source     has_rows  holds_rows  can_reread  can_resample
+=========  ========  ==========  ==========  ============
+Table      yes       yes         yes         yes
+Scan       yes       no          yes         yes
+Stream     yes       no          no          no
+Summary    no        no          yes         yes
+=========  ========  ==========  ==========  ============
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows as Rows
-from psidag.data.scans import Scan
 from psidag.system.errors import InputError
 from psidag.system.parallel import Workers
 
@@ -40,9 +51,41 @@ class Source(Protocol):
         """Whether the moments are at hand without another look at the rows."""
         ...
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows behind it that can be looked at."""
+        ...
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether its rows are at hand all at once, as ``X`` with ``sample_weight``."""
+        ...
+
+    @property
+    def can_reread(self) -> bool:
+        """Whether what it gives can be had again; of a stream it cannot."""
+        ...
+
+    @property
+    def can_resample(self) -> bool:
+        """Whether replicates can be drawn from it."""
+        ...
+
+    @property
+    def count(self) -> float | None:
+        """Number of rows, where it is known without going through them."""
+        ...
+
+
+def is_wide(n: float, d: int) -> bool:
+    """Whether a table is wide: of so few rows that, standardised, it takes less room than its moments do."""
+    return n <= 2 * d
+
 
 class Table:
     """Rows in memory or memory-mapped, readable as often as one likes; never written to."""
+
+    has_rows = holds_rows = can_reread = can_resample = True
 
     def __init__(self, X: Rows, names: Sequence[str], sample_weight: NDArray[np.float64] | None = None) -> None:
         self.X = X
@@ -59,6 +102,11 @@ class Table:
         return len(self.X)
 
     @property
+    def count(self) -> float:
+        """Number of rows."""
+        return len(self.X)
+
+    @property
     def has_moments(self) -> bool:
         """Whether they have been computed."""
         return self._moments is not None
@@ -72,6 +120,9 @@ class Table:
 
 class Stream:
     """Batches that pass once. The running moments of what has passed are kept; the rows are not."""
+
+    has_rows, count = True, None
+    holds_rows = can_reread = can_resample = False
 
     def __init__(self, batches: Iterator[Rows], names: Sequence[str]) -> None:
         self._batches = batches
@@ -136,8 +187,16 @@ class Stream:
 class Summary:
     """Moments given as such, with no rows behind them."""
 
+    has_rows = holds_rows = False
+    can_reread = can_resample = True
+
     def __init__(self, moments: Moments) -> None:
         self._moments = moments
+
+    @property
+    def count(self) -> float:
+        """Number of rows behind the moments."""
+        return self._moments.count
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -159,9 +218,67 @@ class Summary:
         return self._moments
 
 
-def needs_rows(source: Source, engine: str) -> Table | Scan | Stream:
+class Adopted:
+    """A source of one's own that offers ``names``, ``d`` and ``moments()`` and has no rows to show."""
+
+    has_rows = holds_rows = False
+    can_reread = can_resample = True
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+        self.names: tuple[str, ...] = tuple(map(str, own.names))
+        self._moments: Moments | None = None
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether it has been asked for them."""
+        return self._moments is not None
+
+    @property
+    def count(self) -> float | None:
+        """Number of rows, once the moments are there."""
+        return None if self._moments is None else self._moments.count
+
+    def moments(self, workers: Workers | None = None) -> Moments:
+        """Its moments, asked for once."""
+        if self._moments is None:
+            found = self._own.moments()
+            if not isinstance(found, Moments) or found.d != self.d:
+                raise InputError(f"moments() of a source must give Moments of its {self.d} columns; got {found!r}")
+            self._moments = found
+        return self._moments
+
+
+def is_source(data: Any) -> bool:
+    """Whether an object says that graphs can be learned from it: it has ``names``, ``d`` and ``moments()``."""
+    known = hasattr(data, "names") and hasattr(data, "d") and callable(getattr(data, "moments", None))
+    return known and not isinstance(data, type)
+
+
+def answers(source: Any) -> TypeGuard[Source]:
+    """Whether a source answers all that may be asked of one."""
+    questions = ("has_moments", "has_rows", "holds_rows", "can_reread", "can_resample", "count")
+    return all(hasattr(source, name) for name in questions)
+
+
+def in_memory(source: Source) -> TypeGuard[Table]:
+    """Whether a source holds its rows."""
+    return source.holds_rows
+
+
+def passes_once(source: Source) -> TypeGuard[Stream]:
+    """Whether a source is a stream."""
+    return not source.can_reread
+
+
+def needs_rows(source: Source, engine: str) -> Source:
     """The source if it has rows to sample, else an error that says which engines do without."""
-    if isinstance(source, Table | Scan | Stream):
+    if source.has_rows:
         return source
     raise InputError(
         f"the {engine} engine samples rows, and a covariance or Moments has none: "

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
+from psidag.data.sources import is_wide
 from psidag.engines._network import Network, drain, resample
 from psidag.engines.candidates import (
     EVERYONE,
@@ -259,7 +260,7 @@ class Sparse:
 
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data: correlations, or the columns that they come from, and the search."""
-        wide = n <= 2 * d
+        wide = is_wide(n, d)
         if wide and not matrix_fits(d, self.max_memory):
             return 4.0 * n * d + _NODE_BYTES * d
         matrix = 4.0 * d * (d + n) if wide and d >= SINGLE_FROM else 24.0 * d**2

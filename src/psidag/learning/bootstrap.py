@@ -15,14 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.resampling import Resampler, Resampling
-from psidag.data.sources import Source, Table
+from psidag.data.sources import Source, in_memory
 from psidag.graph.constraints import BoundConstraints, Constraints
-from psidag.learning.learn import as_generator, bind, choose_engine
-from psidag.learning.selection import check_threshold, chosen_edges
-from psidag.run.loop import Engine, Noise, Task, check_noise, check_time, run
+from psidag.learning.plan import Budget, Options, Plan, as_generator
+from psidag.run.loop import Engine, Noise
 from psidag.run.status import Status
 from psidag.solution import Confidence
 from psidag.system.errors import InputError
@@ -115,27 +113,34 @@ def bootstrap(
     >>> confidence.replicates, confidence.consensus().n_edges <= 45
     (20, True)
     """
-    check_noise(noise)
-    check_threshold(threshold)
-    check_time(max_time)
+    options = Options(
+        solver=solver,
+        noise=noise,
+        threshold=threshold,
+        constraints=constraints,
+        missing=missing,
+        max_time=max_time,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        names=names,
+    )
     if not isinstance(replicates, int | np.integer) or replicates < 1:
         raise InputError(f"replicates must be a whole number from 1 on; got {replicates!r}")
-    source = as_source(data, names=names, sample_weight=sample_weight, missing=missing)
-    engine, _ = choose_engine(solver, source)
-    known = bind(constraints, source.names)
+    source = options.ingest(data)
+    plan = Plan.of(options, source)
     recipe = {
         "method": method,
         "fraction": f"{fraction:g}" if method == "subsample" else "1",
-        "solver": repr(engine),
+        "solver": repr(plan.engine),
         "noise": noise,
         "threshold": repr(threshold),
         "rows": _digest(source),
     }
     file = None if resume is None or isinstance(resume, Confidence) else Path(resume)
-    begun = _begun(resume, file, known, recipe, random_state)
+    begun = _begun(resume, file, plan.constraints, recipe, random_state)
     with workers(n_jobs) as threads:
         resampler = Resampler(source, method, fraction, begun.entropy)
-        learner = _Learner(resampler, engine, known, noise, threshold, begun.entropy)
+        learner = _Learner(resampler, plan, begun.entropy)
         stop = _Stop(max_time)
         numbers = range(begun.replicates, int(replicates))
         if threads.afar is threads:
@@ -150,21 +155,17 @@ class _Learner:
     """All that it takes to learn any of the replicates, here or in another process."""
 
     resampler: Resampler
-    engine: Engine
-    known: BoundConstraints
-    noise: Noise
-    threshold: float | None
+    plan: Plan
     entropy: tuple[int, ...]
 
     def learn(self, number: int, threads: Workers, stop: _Stop) -> Learned:
         stop.check()
-        drawn = self.resampler.draw(number, threads, needs_rows=self.engine.needs_rows)
-        seed = np.random.SeedSequence(self.entropy, spawn_key=(number, 0))
-        task = Task(drawn, self.known, np.random.default_rng(seed), threads, self.noise)
-        outcome = run(self.engine, task, on_step=stop.check)
-        if outcome.status.code == "interrupted":
+        drawn = self.resampler.draw(number, threads, needs_rows=self.plan.engine.needs_rows)
+        rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number, 0)))
+        learned = self.plan.search(drawn, rng, threads, Budget(on_step=stop.check))
+        if learned.outcome.status.code == "interrupted":
             raise KeyboardInterrupt
-        return chosen_edges(task, outcome.candidate, self.threshold)[0], outcome.status.ok
+        return self.plan.edges(learned)[0], learned.outcome.status.ok
 
     def __call__(self, piece: tuple[int, float | None]) -> Learned | None:
         """A replicate by its number, or None if it is not learned within so many seconds."""
@@ -176,7 +177,7 @@ class _Learner:
 
 
 def _on_threads(learner: _Learner, numbers: range, threads: Workers, stop: _Stop) -> Iterator[Learned]:
-    abreast = learner.known.d <= _ABREAST
+    abreast = learner.plan.constraints.d <= _ABREAST
     inside = SERIAL if abreast else threads
     return (threads if abreast else SERIAL).stream(lambda number: learner.learn(number, inside, stop), numbers)
 
@@ -304,7 +305,7 @@ _KNOWLEDGE = ("required", "forbidden", "tier")
 def _digest(source: Source) -> str:
     """A fingerprint of the data."""
     digest = hashlib.blake2b(digest_size=16)
-    if isinstance(source, Table):
+    if in_memory(source):
         for part in tiles(len(source), 4096):
             digest.update(source.X[part].tobytes())
         parts = [np.array(source.X.shape), source.sample_weight]

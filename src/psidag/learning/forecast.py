@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from psidag.data.correlations import SINGLE_FROM, matrix_fits
-from psidag.learning.learn import choose_engine
+from psidag.data.sources import is_wide
+from psidag.learning.plan import choose_engine
 from psidag.run.loop import Engine
 from psidag.system.parallel import tiles, workers
 
@@ -62,7 +63,8 @@ def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
 
 
 def _stochastic(engine: Engine, n: int, d: int, pace: Pace) -> float:
-    batch: int = getattr(engine, "batch_size", None) or (64 if d < 2000 else 256)
+    rows_at_once: Callable[[int], int] = engine.rows_at_once  # type: ignore[attr-defined]
+    batch = rows_at_once(d)
     steps: int = getattr(engine, "tau1", 0) + getattr(engine, "tau2", 0)
     work = 4.0 * min(batch, n) * d**2
     return _ROUNDS * steps * (_STEP * pace.slowdown + work / pace.flops)
@@ -77,10 +79,10 @@ def _exact(engine: Engine, n: int, d: int, pace: Pace) -> float:
 
 def _sparse(engine: Engine, n: int, d: int, pace: Pace) -> float:
     products = float(n) * d**2 / pace.flops
-    if n <= 2 * d and not matrix_fits(d, getattr(engine, "max_memory", None)):
+    if is_wide(n, d) and not matrix_fits(d, getattr(engine, "max_memory", None)):
         return _SCANS * 2 * products + _PER_NODE_AND_ROW * n * d * pace.slowdown
     search = (_PER_NODE * d + _PER_PAIR_OF_NODES * float(d) ** 2) * pace.slowdown
-    return (products if d >= SINGLE_FROM and n <= 2 * d else 2 * products) + search
+    return (products if d >= SINGLE_FROM and is_wide(n, d) else 2 * products) + search
 
 
 _SECONDS: dict[str, Callable[[Engine, int, int, Pace], float]] = {

@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from psidag.data.moments import Moments
 from psidag.data.rows import PILOT
 from psidag.data.sources import Rows, Source, Stream, Summary, Table
-from psidag.graph.constraints import BoundConstraints
-from psidag.learning.selection import conclude
-from psidag.run.loop import Engine, Noise, Outcome, Task, run
+from psidag.learning.plan import Budget, Learned, Options, Plan, as_generator
 from psidag.solution import Solution
 from psidag.system.archive import Kind, damage_named, read_archive, write_archive
 from psidag.system.errors import InputError
@@ -56,21 +54,18 @@ class OnlineLearner:
 
     def __init__(
         self,
-        engine: Engine,
+        options: Options,
         names: Sequence[str],
-        constraints: BoundConstraints,
-        rng: np.random.Generator,
         *,
-        noise: Noise = "equal",
         n_jobs: Jobs = None,
-        half_life: float | None = None,
     ) -> None:
-        self._engine = engine
-        self._constraints = constraints
-        self._rng = rng
-        self._noise = noise
+        self._moments = Moments(len(names), names)
+        self._plan = Plan.of(options, Summary(self._moments), options.origin("PsiDAG().partial_fit(data)"))
+        self._engine = engine = self._plan.engine
+        self._rng = as_generator(options.random_state)
+        self._max_time = options.max_time
         self._n_jobs = n_jobs
-        self._half_life = half_life
+        self._half_life = half_life = options.half_life
         if half_life is not None and not half_life > 0:
             raise InputError(
                 f"half_life must be a positive number of rows, or None to forget nothing; got {half_life!r}"
@@ -81,7 +76,6 @@ class OnlineLearner:
             )
         self._inbox = Inbox()
         self._stream = Stream(self._inbox, names)
-        self._moments = Moments(len(names), names)
         self._early: list[Rows] = []
         self._state: Any = None
         first = getattr(engine, "rows_at_once", None)
@@ -104,9 +98,9 @@ class OnlineLearner:
             return
         self._early = []
         with workers(self._n_jobs) as threads:
-            self._state = self._run(self._stream, threads).state
+            self._state = self._search(self._stream, threads).outcome.state
 
-    def solution(self, threshold: float | None, max_time: float | None = None) -> Solution:
+    def solution(self) -> Solution:
         """The DAG of the rows so far."""
         source: Source = self._stream
         if not self._engine.needs_rows:
@@ -114,8 +108,7 @@ class OnlineLearner:
         elif self._early:
             source = Table(np.concatenate(self._early), self._stream.names)
         with workers(self._n_jobs) as threads:
-            outcome = self._run(source, threads, max_time)
-            return conclude(self._engine.name, self._task(source, threads), outcome, threshold)
+            return self._plan.solution(self._search(source, threads, self._max_time))
 
     def save(self, path: str | Path) -> None:
         """Write what is known of the rows so far, and where the random numbers stand, to one file."""
@@ -150,12 +143,9 @@ class OnlineLearner:
         self._moments.forget(float(fading[0]))
         return fading[1:] if sample_weight is None else fading[1:] * np.asarray(sample_weight, dtype=np.float64)
 
-    def _run(self, source: Source, threads: Workers, max_time: float | None = None) -> Outcome:
+    def _search(self, source: Source, threads: Workers, max_time: float | None = None) -> Learned:
         state = self._state if source is self._stream else None
-        return run(self._engine, self._task(source, threads), max_time=max_time, state=state)
-
-    def _task(self, source: Source, threads: Workers) -> Task:
-        return Task(source, self._constraints, self._rng, threads, self._noise)
+        return self._plan.search(source, self._rng, threads, Budget(max_time, state=state))
 
 
 def load_stream(path: str | Path) -> tuple[Moments, Any]:

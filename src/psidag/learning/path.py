@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from psidag.data.ingest import as_source
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import Constraints
 from psidag.graph.metrics import edge_errors
-from psidag.learning.learn import learn_dag
+from psidag.learning.plan import Options, Plan, as_generator
 from psidag.run.loop import Noise
 from psidag.solution import Solution
 from psidag.stages.within_order import search_penalty
@@ -98,20 +97,13 @@ def penalty_path(
     """
     if not all(factor > 0 for factor in factors):
         raise InputError(f"factors must be positive multiples of the automatic penalty; got {list(factors)}")
-    source = as_source(data, names=names)
-    with workers(n_jobs) as threads:
-        count = source.moments(threads).count
-    automatic = search_penalty(count, source.d)
+    options = Options(noise=noise, constraints=constraints, random_state=random_state, names=names)
+    source = options.ingest(data)
     ordered = sorted({1.0, *factors}, reverse=True)
-    solutions = [
-        learn_dag(
-            source,
-            Sparse(penalty=factor * automatic),
-            noise=noise,
-            constraints=constraints,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        for factor in ordered
-    ]
+    solutions = []
+    with workers(n_jobs) as threads:
+        automatic = search_penalty(source.moments(threads).count, source.d)
+        for factor in ordered:
+            plan = Plan.of(replace(options, solver=Sparse(penalty=factor * automatic)), source)
+            solutions.append(plan.solution(plan.search(source, as_generator(random_state), threads)))
     return PenaltyPath(tuple(factor * automatic for factor in ordered), tuple(solutions), ordered.index(1.0), noise)

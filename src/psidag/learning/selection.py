@@ -14,7 +14,7 @@ from psidag.data.moments import Moments
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
 from psidag.graph.order import Order
-from psidag.run.loop import Noise, Outcome, Task
+from psidag.run.loop import Noise, Task
 from psidag.run.status import Candidate, Fitted, Round, Status
 from psidag.solution import Solution
 from psidag.solution.diagnostics import noise_warnings
@@ -28,17 +28,6 @@ def check_threshold(threshold: float | None) -> None:
     """Raise unless the threshold is None or a size."""
     if threshold is not None and not threshold >= 0:
         raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
-
-
-def conclude(engine: str, task: Task, outcome: Outcome, threshold: float | None) -> Solution:
-    """The solution of a finished run, with warnings about the data behind it."""
-    candidate = outcome.candidate
-    weights, chosen = chosen_edges(task, candidate, threshold)
-    solution = assemble(
-        engine, DAG(weights, candidate.order, task.source.names), chosen, candidate, outcome.status, outcome.trace
-    )
-    # Wide tables are searched without moments in double precision: none are made for the warnings alone.
-    return warned(solution, task.source.moments(task.workers) if task.source.has_moments else None, task.noise)
 
 
 def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> tuple[sp.csr_array, Fitted]:

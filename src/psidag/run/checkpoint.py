@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from psidag.data.sources import Source, Stream, Table
+from psidag.data.sources import Source, in_memory
 from psidag.run.loop import Engine, Snapshot, Task
 from psidag.run.status import Candidate, Fitted, Round, Status, StatusCode
 from psidag.system.archive import Kind, damage_named, read_archive, write_archive
@@ -133,7 +133,7 @@ class Checkpoint:
 def _check_resumable(engine: Engine, source: Source) -> None:
     if not hasattr(engine, "dump") or not hasattr(engine, "restore"):
         raise InputError(f"the engine {engine.name!r} has no dump and restore, and so no checkpoints")
-    if engine.needs_rows and isinstance(source, Stream):
+    if engine.needs_rows and not source.can_reread:
         raise InputError(
             f"the {engine.name} engine cannot go on with rows of a stream, which do not come again: give a table or "
             "files, or use an engine on moments"
@@ -159,7 +159,7 @@ def _owner(engine: Engine, task: Task) -> dict[str, str]:
 
 def _traits(source: Source, task: Task) -> list[Any]:
     """What tells data from other data: rows of a table at equal distances (all of a small one), or the moments."""
-    if isinstance(source, Table):
+    if in_memory(source):
         rows = source.X[:: 1 + source.X.size // _SAMPLE]
         return [list(source.X.shape), source.X.dtype.str, np.asarray(rows), source.sample_weight]
     moments = source.moments(task.workers)

@@ -258,8 +258,7 @@ def _check_memory(engine: Engine, task: Task, max_memory: int | None) -> None:
     held = in_use()
     if max_memory is None or predict is None or held is None:
         return
-    rows = getattr(task.source, "__len__", lambda: 0)()
-    needed = float(predict(rows, task.d))
+    needed = float(predict(int(task.source.count or 0), task.d))
     if held + needed > max_memory:
         raise InputError(
             f"the {engine.name} engine needs about {as_text(needed)} for {task.d} columns, beside {as_text(held)} that "

@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
+#: A setting that takes more characters than this goes by its name.
+_LONGEST = 1000
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -26,7 +29,7 @@ class Origin:
 
     Examples
     --------
-    >>> Origin.of("learn_dag", {"solver": "auto", "noise": "unequal", "random_state": 1}, {"solver": "auto"}).call
+    >>> Origin.of("learn_dag(data)", {"solver": "auto", "noise": "unequal", "random_state": 1}, {"solver": "auto"}).call
     "learn_dag(data, noise='unequal', random_state=1)"
     """
 
@@ -36,16 +39,20 @@ class Origin:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, function: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> Origin:
-        """The origin of a call that is being made now; settings that equal their default are left out."""
+    def of(cls, call: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> Origin:
+        """The origin of a call that is being made now, to which the settings are added; those by default are left out.
+
+        What cannot be written down in a line, such as the weights of rows, goes by its own name.
+        """
         given = [
-            f"{key}={value!r}"
+            f"{key}={_written(key, value)}"
             for key, value in settings.items()
             if not (isinstance(value, str | int | float | None) and value == defaults.get(key))
         ]
         seed = settings.get("random_state")
+        head, tail = call.split(")", 1)
         return cls(
-            call=f"{function}({', '.join(['data', *given])})",
+            call=f"{head}{', ' if given and not head.endswith('(') else ''}{', '.join(given)}){tail}",
             seed=int(seed) if isinstance(seed, int) else None,
             versions=dict(_versions()),
         )
@@ -62,6 +69,11 @@ class Origin:
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
         return asdict(self)
+
+
+def _written(key: str, value: Any) -> str:
+    text = key if hasattr(value, "__array__") else repr(value)
+    return text if len(text) <= _LONGEST and " at 0x" not in text else key
 
 
 @cache

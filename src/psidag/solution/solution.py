@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.ingest import as_source
-from psidag.data.sources import Table
+from psidag.data.sources import Table, in_memory
 from psidag.exchange.content import Content
 from psidag.graph.dag import DAG
 from psidag.graph.equivalence import cpdag
@@ -221,7 +221,7 @@ class Solution:
 
     def _rows(self, data: Any) -> Table:
         source = as_source(data, least_rows=1)
-        if not isinstance(source, Table):
+        if not in_memory(source):
             raise InputError("the rows themselves are needed, as a table or an array")
         if source.d != self.dag.d:
             raise InputError(f"the model has {self.dag.d} columns, these rows have {source.d}")

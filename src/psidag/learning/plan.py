@@ -1,0 +1,181 @@
+"""The one way from data to a solution, which every front door takes.
+
+A plan is what is settled before rows are looked at: the engine, the prior knowledge, the noise model, the rule for
+edges, and how to repeat all of it. Then
+
+1. ``search`` runs the engine's moves on a source, in the only loop there is;
+2. ``edges`` chooses what stays of the best DAG;
+3. ``solution`` puts the answer together.
+
+Whatever is to happen for every front door alike is a line in one of the three: which noise model to search with at the
+head of ``search``, a refinement of the graph at its end, what is claimed of directions in ``solution``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from psidag.data.correlations import fits_whole
+from psidag.data.ingest import as_source
+from psidag.data.missing import Missing
+from psidag.data.sources import Source, passes_once
+from psidag.engines.exact import Exact
+from psidag.engines.sparse import Sparse
+from psidag.engines.stochastic import Stochastic
+from psidag.graph.constraints import BoundConstraints, Constraints
+from psidag.graph.dag import DAG
+from psidag.learning.selection import assemble, check_threshold, chosen_edges, warned
+from psidag.run.loop import Callback, Engine, Keeper, Noise, Outcome, Progress, Task, check_noise, check_time, run
+from psidag.run.status import Candidate, Fitted
+from psidag.solution import Origin, Solution
+from psidag.system.errors import InputError, listing
+from psidag.system.memory import as_bytes
+from psidag.system.parallel import Workers
+
+#: The engines that go by a name.
+ENGINES: dict[str, type[Engine]] = {"exact": Exact, "sparse": Sparse, "stochastic": Stochastic}
+
+_REASONS = {
+    "sparse": "it is the fastest and most accurate for data that are all there",
+    "stochastic": "the rows of a stream pass only once",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Options:
+    """All that a caller may say about the answer; what is not the default is written down in its origin."""
+
+    solver: str | Engine = "auto"
+    noise: Noise = "equal"
+    threshold: float | None = None
+    constraints: Constraints | None = None
+    missing: Missing = "error"
+    max_time: float | None = None
+    random_state: Any = None
+    sample_weight: ArrayLike | None = None
+    names: Sequence[str] | None = None
+    max_memory: str | float | None = None
+    half_life: float | None = None
+
+    def __post_init__(self) -> None:
+        check_noise(self.noise)
+        check_threshold(self.threshold)
+        check_time(self.max_time)
+
+    @property
+    def bytes(self) -> int | None:
+        """``max_memory`` as a number of bytes."""
+        return None if self.max_memory is None else as_bytes(self.max_memory)
+
+    def ingest(self, data: Any) -> Source:
+        """The source that the data become, checked and completed; a source stays what it is."""
+        return as_source(data, names=self.names, sample_weight=self.sample_weight, missing=self.missing)
+
+    def origin(self, call: str = "learn_dag(data)") -> Origin:
+        """How to repeat what these options lead to."""
+        defaults = {field.name: field.default for field in fields(self)}
+        return Origin.of(call, {name: getattr(self, name) for name in defaults}, defaults)
+
+
+class Budget(NamedTuple):
+    """What a search may take; who looks on; and where it is kept, or gone on from."""
+
+    max_time: float | None = None
+    max_memory: int | None = None
+    on_step: Callable[[Progress, Candidate | None], None] | None = None
+    callback: Callback | None = None
+    keeper: Keeper | None = None
+    state: Any = None
+
+
+class Learned(NamedTuple):
+    """What a search was given, and what came of it."""
+
+    task: Task
+    outcome: Outcome
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How graphs are learned from any source of these columns; see the head of this module."""
+
+    engine: Engine
+    label: str
+    constraints: BoundConstraints
+    noise: Noise = "equal"
+    threshold: float | None = None
+    origin: Origin | None = None
+
+    @classmethod
+    def of(cls, options: Options, source: Source, origin: Origin | None = None) -> Plan:
+        """The plan that options make for a source; the origin is that of ``learn_dag`` unless it is given."""
+        engine, label = choose_engine(options.solver, source)
+        memory = options.bytes
+        if memory is not None and isinstance(engine, Sparse) and engine.max_memory is None:
+            # Correlations get half of it; where they do not fit, they are computed in blocks.
+            engine = replace(engine, max_memory=memory / 2)
+        known = bind(options.constraints, source.names)
+        return cls(engine, label, known, options.noise, options.threshold, origin or options.origin())
+
+    def search(
+        self, source: Source, rng: np.random.Generator, threads: Workers, budget: Budget | None = None
+    ) -> Learned:
+        """The best DAG that the engine finds for a source within a budget."""
+        given = budget or Budget()
+        if passes_once(source) and not self.engine.needs_rows:
+            source.drain(None if given.max_time is None else time.perf_counter() + given.max_time)
+        task = Task(source, self.constraints, rng, threads, self.noise)
+        outcome = run(self.engine, task, **given._asdict())
+        return Learned(task, outcome)
+
+    def edges(self, learned: Learned) -> tuple[sp.csr_array, Fitted]:
+        """The weights that stay, and what the data say of them."""
+        return chosen_edges(learned.task, learned.outcome.candidate, self.threshold)
+
+    def solution(self, learned: Learned) -> Solution:
+        """The answer, with warnings about the data behind it."""
+        task, outcome = learned
+        weights, found = self.edges(learned)
+        dag = DAG(weights, outcome.candidate.order, task.source.names)
+        solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace)
+        # Wide tables are searched without moments in double precision: none are made for the warnings alone.
+        moments = task.source.moments(task.workers) if task.source.has_moments else None
+        return replace(warned(solution, moments, task.noise), origin=self.origin)
+
+
+def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[Engine, str]:
+    """The engine that goes by a name (``"auto"``: the one for this source), and its name with the reason."""
+    if isinstance(solver, str):
+        if solver == "auto":
+            name = "sparse" if source is None or source.can_reread else "stochastic"
+            reason = _REASONS[name]
+            if source is not None and name == "sparse" and not fits_whole(source):
+                reason += f"; correlations in blocks, because {source.d} x {source.d} of them do not fit in memory"
+            return ENGINES[name](), f"{name} (chosen because {reason})"
+        if solver not in ENGINES:
+            raise InputError(
+                f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}"
+            )
+        return ENGINES[solver](), solver
+    if not hasattr(solver, "step") or isinstance(solver, type):
+        raise InputError(f"solver must be a name or an options object such as Stochastic(); got {solver!r}")
+    return solver, solver.name
+
+
+def bind(constraints: Constraints | None, names: Sequence[str]) -> BoundConstraints:
+    """The constraints in terms of these columns."""
+    return (constraints or Constraints()).bind(names)
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A generator from a seed, a generator, or scikit-learn's kind of random state."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(random_state)

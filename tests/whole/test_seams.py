@@ -1,0 +1,73 @@
+"""What others may add, each by one object of their own, used through the public API; the library is not touched."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psidag import InputError, Moments, PsiDAG, Stochastic, bootstrap, fit_dag, learn_dag
+from psidag.simulate import simulate
+
+PROBLEM = simulate("ER2", d=6, n=900, seed=4)
+
+
+class Sums:
+    """A source that knows no more than its moments."""
+
+    names = tuple("abcdef")
+    d = 6
+
+    def moments(self):
+        return Moments.from_rows(PROBLEM.X, self.names)
+
+
+class Pages(Sums):
+    """A source whose rows come in pages, whenever they are asked for."""
+
+    def __init__(self, X=PROBLEM.X):
+        self.X = X
+
+    def batches(self):
+        for start in range(0, len(self.X), 100):
+            yield self.X[start : start + 100]
+
+
+@pytest.mark.parametrize("solver", ["auto", "exact"])
+@pytest.mark.parametrize("source", [Sums(), Pages()], ids=["sums", "pages"])
+def test_a_source_of_ones_own(source, solver):
+    expected = learn_dag(PROBLEM.X, solver, names=source.names, random_state=0)
+    found = learn_dag(source, solver, random_state=0)
+    assert {edge[:2] for edge in found.dag.edges()} == {edge[:2] for edge in expected.dag.edges()}
+    assert found.n_samples == 900
+    assert PsiDAG(solver, random_state=0).fit(source).solution_.names == source.names
+    assert fit_dag(source, found.dag).dag.n_edges == found.dag.n_edges
+
+
+def test_draws_from_a_source_of_ones_own():
+    assert bootstrap(Sums(), replicates=2, random_state=0).replicates == 2
+
+
+def test_rows_of_a_source_of_ones_own_are_sampled_and_checked():
+    engine = Stochastic(tau1=30, tau2=30, max_rounds=2)
+    assert learn_dag(Pages(), engine, random_state=0).dag.n_edges
+    with pytest.raises(InputError, match="samples rows"):
+        learn_dag(Sums(), engine)
+    X = PROBLEM.X.copy()
+    X[150, 2] = np.nan
+    with pytest.raises(InputError, match="'c' in 1 of 900 rows"):
+        learn_dag(Pages(X))
+    with pytest.warns(UserWarning, match="1 of 900"):
+        assert learn_dag(Pages(X), missing="drop").n_samples == 899
+
+
+def test_a_source_of_ones_own_that_breaks_its_word_is_named():
+    class Odd(Sums):
+        def moments(self):
+            return PROBLEM.X
+
+    with pytest.raises(InputError, match=r"moments\(\) of a source must give Moments of its 6 columns"):
+        learn_dag(Odd())
+
+
+def test_a_table_with_columns_called_like_the_parts_of_a_source_is_a_table():
+    frame = pd.DataFrame(PROBLEM.X[:, :3], columns=["names", "d", "moments"])
+    assert learn_dag(frame).names == ("names", "d", "moments")
