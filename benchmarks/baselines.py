@@ -35,7 +35,8 @@ from psidag.datasets import load_sachs
 from psidag.graph.acyclic import break_cycles
 from psidag.graph.constraints import Constraints
 from psidag.graph.metrics import edge_errors
-from psidag.run.loop import Noise, Task, run
+from psidag.run.loop import Task, run
+from psidag.scores.named import NoiseName, as_score
 from psidag.simulate import Problem, simulate
 from psidag.solution import Solution
 
@@ -280,10 +281,10 @@ def gcastle_notears(X: Any) -> Any:
     return np.asarray(peer.weight_causal_matrix, dtype=np.float64)
 
 
-def last_iterate(X: Any, engine: Golem | Notears, noise: Noise = "equal") -> Any:
+def last_iterate(X: Any, engine: Golem | Notears, noise: NoiseName = "equal") -> Any:
     """Before cycles are cut."""
     source = as_source(X)
-    task = Task(source, Constraints().bind(source.names), np.random.default_rng(0), 1, noise)
+    task = Task(source, Constraints().bind(source.names), np.random.default_rng(0), 1, as_score(noise))
     return run(engine, task).state.W
 
 
@@ -301,7 +302,7 @@ def gcastle_golem(X: Any, iterations: int, start: Any = None) -> Any:
     return np.asarray(peer.weight_causal_matrix, dtype=np.float64)
 
 
-def golem_score(problem: Problem, W: Any, noise: Noise) -> float:
+def golem_score(problem: Problem, W: Any, noise: NoiseName) -> float:
     R = np.eye(problem.d) - W
     variances = np.einsum("ij,ij->j", R, covariance(problem) @ R)
     misfit = problem.d * np.log(variances.sum()) if noise == "equal" else np.log(variances).sum()

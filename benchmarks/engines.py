@@ -25,11 +25,12 @@ import scipy.sparse as sp
 
 from psidag import DataWarning, learn_dag
 from psidag.data.sources import Table
-from psidag.engines.moves import Score, give, required_network, set_score
+from psidag.engines.moves import Objective, give, required_network, set_score
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import unconstrained
 from psidag.graph.metrics import cpdag_shd, edge_errors, heldout_gap
 from psidag.run.loop import Task, run
+from psidag.scores.gaussian import UNEQUAL
 from psidag.simulate import Problem, simulate
 from psidag.stages.within_order import evidence_penalty, most_parents, search_penalty, select_within
 from psidag.system.parallel import workers
@@ -226,13 +227,13 @@ def unequal_from_true_order(problem: Problem) -> sp.csr_array:
     source = Table(problem.X, problem.names)
     known = unconstrained(problem.names)
     with workers() as threads:
-        task = Task(source, known, np.random.default_rng(0), threads, "unequal")
+        task = Task(source, known, np.random.default_rng(0), threads, UNEQUAL)
         state = engine.init(task)
         order, price = problem.dag.order, state.penalty
         net = required_network(state.data, order, known)
         chosen = select_within(state.data.matrix, len(problem.X), order, threads, penalty=price)
         give(state.data, net, chosen.weights, np.arange(problem.d))
-        score = Score("unequal", len(problem.X), price, most_parents(len(problem.X)))
+        score = Objective(UNEQUAL, len(problem.X), price, most_parents(len(problem.X)))
         set_score(state.data, net, score, 100.0, 30)
         net.set_stale(True)
         state = state._replace(levels=(price,), net=net)

@@ -24,7 +24,8 @@ from psidag.learning.learn import Interrupted, learn_dag
 from psidag.learning.online import OnlineLearner, load_stream
 from psidag.learning.plan import Options
 from psidag.learning.selection import loss_on_moments
-from psidag.run.loop import Callback, Engine, Noise
+from psidag.run.loop import Callback, Engine
+from psidag.scores.named import Noise
 from psidag.solution import Confidence, Solution
 from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs

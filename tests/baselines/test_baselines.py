@@ -20,6 +20,7 @@ from psidag.baselines.owlqn import advance, start
 from psidag.datasets import load_sachs
 from psidag.graph.constraints import unconstrained
 from psidag.graph.dag import DAG
+from psidag.scores.gaussian import EQUAL, UNEQUAL
 from psidag.simulate import simulate
 from psidag.stages.residual_order import residual_variance_order
 
@@ -211,10 +212,10 @@ def test_gradient_of_the_augmented_lagrangian():
     assert_gradient(lambda V: smooth(V)[0], smooth(W)[1], W)
 
 
-@pytest.mark.parametrize("noise", ["equal", "unequal"])
-def test_gradient_of_golem(noise):
+@pytest.mark.parametrize("score", [EQUAL, UNEQUAL])
+def test_gradient_of_golem(score):
     problem, W, golem = problem_of(), weights(), Golem()
-    assert_gradient(lambda V: golem.score(problem, noise, V), golem.gradient(problem, noise, W), W)
+    assert_gradient(lambda V: golem.score(problem, score, V), golem.gradient(problem, score, W), W)
 
 
 def test_gradient_of_dagma():

@@ -17,11 +17,13 @@ from psidag.data.sources import Summary, Table
 from psidag.engines import candidates, sparse
 from psidag.engines._network import additions, additions_among
 from psidag.engines.candidates import Candidates, Scan, advance, correlated, first_scan, listed, parent_marks
-from psidag.engines.moves import Score, give, grown_order, read, required_network, select_parents, set_score
+from psidag.engines.moves import Objective, give, grown_order, read, required_network, select_parents, set_score
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import Constraints, unconstrained
 from psidag.graph.order import positions
 from psidag.run.loop import Task, run
+from psidag.scores.gaussian import UNEQUAL
+from psidag.scores.named import as_score
 from psidag.simulate import simulate
 from psidag.stages.within_order import select_within
 from psidag.system.memory import machine_memory
@@ -52,7 +54,7 @@ def learn(X, noise="equal", *, jobs=1, known=None, max_time=None, **options):
     source = Table(X, names(X.shape[1]))
     known = unconstrained(source.names) if known is None else known
     with workers(jobs) as threads:
-        task = Task(source, known, np.random.default_rng(0), threads, noise)
+        task = Task(source, known, np.random.default_rng(0), threads, as_score(noise))
         return run(Sparse(**options), task, max_time=max_time)
 
 
@@ -178,7 +180,7 @@ def test_with_everyone_listed_the_moves_are_those_of_the_matrix(noise):
     near = everyone(d)
     order = grown_order(held, known, 12.0, 30)
     assert grown_order(computed, known, 12.0, 30, near).tolist() == order.tolist()
-    score = Score(noise, 150.0, 8.0, 30)
+    score = Objective(as_score(noise), 150.0, 8.0, 30)
     found = []
     with workers(1) as threads:
         for data in (held, computed):
@@ -207,7 +209,7 @@ def test_parents_are_selected_among_those_listed_that_stand_before():
     order = known.nearest_order(np.random.default_rng(0).permutation(80))
     with workers(1) as threads:
         net = required_network(computed, order, known)
-        score = Score("unequal", 150.0, 10.0, 30)
+        score = Objective(UNEQUAL, 150.0, 10.0, 30)
         select_parents(computed, net, score, known, threads, everyone(80))
         best = select_within(held.matrix, 150, order, threads, penalty=10.0, constraints=known)
     ours = read(net, 80)

@@ -12,7 +12,7 @@ from psidag.data.correlations import correlations
 from psidag.data.sources import Table
 from psidag.engines._network import drain, resample
 from psidag.engines.moves import (
-    Score,
+    Objective,
     add_edges,
     give,
     grown_order,
@@ -26,6 +26,8 @@ from psidag.engines.moves import (
 from psidag.graph.constraints import Constraints, unconstrained
 from psidag.graph.equivalence import cpdag
 from psidag.graph.order import positions
+from psidag.scores.gaussian import UNEQUAL
+from psidag.scores.named import as_score
 from psidag.stages.within_order import select_within
 from psidag.system.parallel import workers
 from support.awkward import knowledge
@@ -51,7 +53,7 @@ def prepared(seed, noise="equal", penalty=9.0, order=None, known=None, d=9):
         net = required_network(data, order, known)
         start = select_within(data.matrix, data.count, order, threads, penalty=penalty, constraints=known)
     give(data, net, start.weights, np.arange(d))
-    set_score(data, net, Score(noise, data.count, penalty, 50), 5.0, 8)
+    set_score(data, net, Objective(as_score(noise), data.count, penalty, 50), 5.0, 8)
     return data, net
 
 
@@ -120,7 +122,7 @@ def test_after_additions_no_single_edge_pays(seed, noise):
         while True:
             before = read(net, data.d)
             sigma2 = common(data, before)
-            set_score(data, net, Score(noise, data.count, 9.0, 50), 5.0, 8)
+            set_score(data, net, Objective(as_score(noise), data.count, 9.0, 50), 5.0, 8)
             gained = add_edges(data, net, threads)
             after = assert_sound(data, net)
             scores = [total(data, W, noise, 9.0, sigma2) for W in (before.weights, after.weights)]
@@ -159,7 +161,7 @@ def test_resampling_reaches_every_member_of_a_class():
         data = correlations(Table(X, "abc"), threads)
     net = required_network(data, np.arange(3), unconstrained("abc"))
     give(data, net, sp.csr_array(np.array([[0, 1.0, 0], [0, 0, 1.0], [0, 0, 0]])), np.arange(3))
-    set_score(data, net, Score("unequal", 500.0, 6.0, 10), 5.0, 8)
+    set_score(data, net, Objective(UNEQUAL, 500.0, 6.0, 10), 5.0, 8)
     seen = set()
     for draw in range(60):
         resample(data.entries, net, draw)
@@ -215,7 +217,7 @@ def test_every_move_keeps_the_prior_knowledge(seed, noise, prior):
     known = prior.bind([f"x{i}" for i in range(d)])
     required, forbidden = (set(map(tuple, pairs.tolist())) for pairs in (known.required, known.forbidden))
     correlated, net = prepared(seed, noise, 6.0, known=known, d=d)
-    score = Score(noise, correlated.count, 6.0, 50)
+    score = Objective(as_score(noise), correlated.count, 6.0, 50)
 
     def check():
         fits = assert_sound(correlated, net)
@@ -257,7 +259,7 @@ def test_hubs_are_turned_round_and_selected_afresh(noise):
         net = required_network(data, order, known)
         chosen = select_within(data.matrix, n, order, threads)
         give(data, net, chosen.weights, np.arange(causes + 2))
-        score = Score(noise, float(n), 12.0, 500)
+        score = Objective(as_score(noise), float(n), 12.0, 500)
         set_score(data, net, score, 5.0, 8)
         before = read(net, causes + 2)
         tried, turned, more = frozenset(), 0, True
@@ -287,7 +289,7 @@ def test_regressions_on_nearly_collinear_parents_stay_exact(seed):
         net = required_network(data, order, known)
         chosen = select_within(data.matrix, n, order, threads, penalty=penalty)
         give(data, net, chosen.weights, np.arange(d))
-        score = Score("unequal", n, penalty, 50)
+        score = Objective(UNEQUAL, n, penalty, 50)
         set_score(data, net, score, 100.0, 30)
         for _ in range(5):
             drain(data.entries, net, 10_000)

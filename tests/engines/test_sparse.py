@@ -17,6 +17,7 @@ from psidag.graph.equivalence import cpdag
 from psidag.graph.metrics import cpdag_shd, shd
 from psidag.graph.order import positions
 from psidag.run.loop import Task, run
+from psidag.scores.named import as_score
 from psidag.simulate import simulate
 from psidag.stages.within_order import select_within
 from psidag.system.parallel import workers
@@ -29,7 +30,7 @@ def learn(X, noise="equal", *, jobs=1, seed=0, known=None, max_time=None, **opti
     source = X if isinstance(X, Summary) else Table(X, [f"x{i}" for i in range(X.shape[1])])
     known = unconstrained(source.names) if known is None else known
     with workers(jobs) as threads:
-        task = Task(source, known, np.random.default_rng(seed), threads, noise)
+        task = Task(source, known, np.random.default_rng(seed), threads, as_score(noise))
         return run(Sparse(**options), task, max_time=max_time)
 
 

@@ -19,12 +19,14 @@ from psidag.baselines.baseline import (
     next_stop,
     regression,
 )
-from psidag.run.loop import Noise, Progress, Task
+from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
+from psidag.scores.gaussian import EQUAL
+from psidag.scores.score import SearchScore
 from psidag.system.tree import stored_array
 
-#: λ₁ of the paper for each kind of noise.
-_LAMBDA1: dict[Noise, float] = {"equal": 0.02, "unequal": 0.002}
+#: λ₁ of the paper, by whether noise variances are taken to be equal.
+_LAMBDA1 = {True: 0.02, False: 0.002}
 #: Adam ends by a number of iterations; if the score falls by more than this per variable and round, say so.
 _STILL_FALLING = 1e-3
 #: The variance of the noise of a constant.
@@ -35,7 +37,7 @@ class State(NamedTuple):
     """The phase, its problem, and where Adam stands in it."""
 
     problem: Regression
-    noise: Noise
+    likelihood: SearchScore
     W: Floats
     adam: Adam
     iteration: int
@@ -48,7 +50,7 @@ class Golem(Baseline):
     """min over W of  −log-likelihood(W) / n + λ₁ |W|₁ + λ₂ (tr exp(W∘W) − d).
 
     With R = (I − W)ᵀS(I − W) the likelihood term is ½ d log tr R − log |det(I − W)| for equal noise variances
-    (GOLEM-EV) and ½ Σ_j log R_jj − log |det(I − W)| for unequal ones (GOLEM-NV). ``noise`` of the task says
+    (GOLEM-EV) and ½ Σ_j log R_jj − log |det(I − W)| for unequal ones (GOLEM-NV). The score of the task says
     which; NV is started from the solution of EV, as in the paper.
 
     Parameters
@@ -93,13 +95,13 @@ class Golem(Baseline):
 
     def init(self, task: Task) -> State:
         """The first phase, at W = 0."""
-        return self._enter(task, "equal", np.zeros((task.d, task.d)), 0)
+        return self._enter(task, EQUAL, np.zeros((task.d, task.d)), 0)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of iterations, up to the next checkpoint."""
         until = next_stop(task.d, state.iteration, self.checkpoint, self.max_iter)
         for _ in range(state.iteration, until):
-            gradient = self.gradient(state.problem, state.noise, state.W)
+            gradient = self.gradient(state.problem, state.likelihood, state.W)
             if gradient is None:
                 return state, Progress(state.steps, state.problem.rows, finished=_SINGULAR)
             gradient *= state.problem.allowed
@@ -110,12 +112,12 @@ class Golem(Baseline):
         if until % self.checkpoint and until < self.max_iter:
             return state, Progress(state.steps, state.problem.rows)
         candidate, remark = cut(task, state.problem, state.W)
-        score = self.score(state.problem, state.noise, state.W)
+        score = self.score(state.problem, state.likelihood, state.W)
         progress = Progress(state.steps, state.problem.rows, candidate)
         if until < self.max_iter:
             return state._replace(score=score), progress
-        if state.noise != task.noise:
-            return self._enter(task, task.noise, state.W, state.steps), progress
+        if state.likelihood.name != task.score.name:
+            return self._enter(task, task.score, state.W, state.steps), progress
         fall = state.score - score
         if fall > _STILL_FALLING * task.d or math.isnan(fall):
             status = Status("max_rounds", f"the score still falls: raise max_iter={self.max_iter}{remark}")
@@ -129,31 +131,31 @@ class Golem(Baseline):
 
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
-        kept = {key: getattr(state, key) for key in ("noise", "W", "iteration", "score", "steps")}
-        return kept | {"adam": state.adam.dump()}
+        kept = {key: getattr(state, key) for key in ("W", "iteration", "score", "steps")}
+        return kept | {"noise": state.likelihood.name, "adam": state.adam.dump()}
 
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
-        noise = task.noise if held["noise"] == task.noise else "equal"
-        state = self._enter(task, noise, stored_array(held["W"], (task.d, task.d)), int(held["steps"]))
+        likelihood = task.score if held["noise"] == task.score.name else EQUAL
+        state = self._enter(task, likelihood, stored_array(held["W"], (task.d, task.d)), int(held["steps"]))
         return state._replace(
             adam=state.adam.restore(held["adam"]), iteration=int(held["iteration"]), score=float(held["score"])
         )
 
-    def score(self, problem: Regression, noise: Noise, W: Floats) -> float:
+    def score(self, problem: Regression, likelihood: SearchScore, W: Floats) -> float:
         """What is minimised."""
         variances = _residual_variances(problem, W, problem.loss(W)[1])
-        fit = len(W) * math.log(variances.sum()) if noise == "equal" else float(np.log(variances).sum())
+        fit = len(W) * math.log(likelihood.typical_variance(variances))
         determinant = float(np.linalg.slogdet(np.eye(len(W)) - W)[1])
         return 0.5 * fit - determinant + problem.size(W) + self.lambda2 * trace_exponential(W)[0]
 
-    def gradient(self, problem: Regression, noise: Noise, W: Floats) -> Floats | None:
+    def gradient(self, problem: Regression, likelihood: SearchScore, W: Floats) -> Floats | None:
         """S(W − I) / residual variance + (I − W)⁻ᵀ + λ₁ sign W + λ₂ ∇h; None where I − W is singular."""
         d = len(W)
         gradient = problem.S @ W
         gradient -= problem.S
         variances = _residual_variances(problem, W, gradient)
-        gradient /= variances.sum() / d if noise == "equal" else variances
+        gradient /= likelihood.noise_variance(variances)
         remainder = -W
         remainder.flat[:: d + 1] += 1.0
         inverted = inverse(remainder)
@@ -168,11 +170,12 @@ class Golem(Baseline):
         gradient += term
         return gradient
 
-    def _enter(self, task: Task, noise: Noise, W: Floats, steps: int) -> State:
+    def _enter(self, task: Task, likelihood: SearchScore, W: Floats, steps: int) -> State:
         """The beginning of a phase."""
-        lambda1 = _LAMBDA1[noise] if self.lambda1 is None or noise != task.noise else self.lambda1
+        first = likelihood.name != task.score.name
+        lambda1 = _LAMBDA1[likelihood.equal_variances] if self.lambda1 is None or first else self.lambda1
         problem = regression(task, lambda1)
-        return State(problem, noise, W, Adam(task.d, 0.9, 0.999), 0, math.nan, steps)
+        return State(problem, likelihood, W, Adam(task.d, 0.9, 0.999), 0, math.nan, steps)
 
 
 def _residual_variances(problem: Regression, W: Floats, gradient: Floats) -> Floats:

@@ -20,7 +20,7 @@ from psidag.data.missing import Missing
 from psidag.data.resampling import Resampling
 from psidag.data.sources import Source
 from psidag.graph.constraints import Constraints
-from psidag.run.loop import Noise
+from psidag.scores.named import NoiseName
 from psidag.solution import Solution
 from psidag.system.errors import DataWarning, InputError
 
@@ -62,7 +62,7 @@ def fit(
         typer.Option(help="Missing values: refuse, drop rows, fill in the mean, or take pairs as they are."),
     ] = "error",
     solver: Annotated[str, typer.Option(help="Which engine learns; see `psidag info`.")] = "auto",
-    noise: Annotated[Noise, typer.Option(help="Whether all variables have the same noise variance.")] = "equal",
+    noise: Annotated[NoiseName, typer.Option(help="Whether all variables have the same noise variance.")] = "equal",
     threshold: Annotated[
         float | None, typer.Option(help="Keep weights of this size (0.3 in the paper); else by evidence.")
     ] = None,

@@ -16,7 +16,7 @@ from psidag.engines._network import Network, additions, additions_among, apply_a
 from psidag.engines.candidates import EVERYONE, Candidates
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, positions
-from psidag.run.loop import Noise
+from psidag.scores.score import SearchScore
 from psidag.stages.within_order import parent_lists, select_within
 from psidag.system.parallel import SERIAL, Workers, tiles
 
@@ -33,6 +33,8 @@ _SHARE = 4
 _SLACK = 0.5
 
 
+#: Scores that differ by less than this are equal but for rounding.
+_EQUAL_SCORES = 1e-9
 #: How many hubs are looked at in one slice, and how many in a run.
 _TRIALS = 4
 _ALL_TRIALS = 256
@@ -43,13 +45,39 @@ Trial: TypeAlias = tuple[int, ...]
 Tried: TypeAlias = frozenset[tuple[int, ...]]
 
 
-class Score(NamedTuple):
-    """What is minimised: Σ_j n v_j/σ² + penalty·|P_j| ("equal") or Σ_j n log v_j + penalty·|P_j| ("unequal")."""
+class Objective(NamedTuple):
+    """What is minimised: the score of a node on n rows, and this penalty for each of its parents."""
 
-    noise: Noise
+    score: SearchScore
     n: float
     penalty: float
     max_parents: int
+
+    def known_variance(self, data: Correlations, v: Floats) -> Floats:
+        """The noise variance by which each node is judged, on the scale of the correlations; 0 for its own."""
+        if self.score.own_variances:
+            return np.zeros(data.d)
+        varies = data.sd > 0
+        noise = self.score.noise_variance(v * data.variance)
+        return np.asarray(np.divide(noise, data.variance, out=np.full(data.d, np.inf), where=varies))
+
+    def costs(self, fits: Fits, known: Floats) -> Floats:
+        """What each node costs."""
+        v = fits.residual_variance
+        fit = np.log(v) if self.score.own_variances else v / known
+        return np.asarray(self.n * fit + self.penalty * fits.parents)
+
+    def least_gain(self, data: Correlations, fits: Fits) -> Floats:
+        """The fall of the variance of each node below which one more parent is not worth its penalty."""
+        price = self.penalty / self.n
+        if self.score.own_variances:
+            return np.asarray(-math.expm1(-price) * fits.residual_variance)
+        return np.asarray(price * self.known_variance(data, fits.residual_variance))
+
+    @property
+    def tolerance(self) -> float:
+        """By how much a move must lower the score; negative where moves that change nothing are made too."""
+        return -_EQUAL_SCORES if self.score.policy.equivalent else _EQUAL_SCORES
 
 
 class Fits(NamedTuple):
@@ -118,7 +146,7 @@ def opened_network(data: Correlations, constraints: BoundConstraints, best: Fits
 def select_parents(
     data: Correlations,
     net: Network,
-    score: Score,
+    objective: Objective,
     constraints: BoundConstraints,
     workers: Workers,
     near: Candidates = EVERYONE,
@@ -130,17 +158,18 @@ def select_parents(
     if data.matrix is None or len(near.start):
         # Nothing is known yet of the least variance of a node, and no walk is to be cut short.
         unknown = np.zeros(data.d)
-        net.configure(score.n, score.penalty, unknown, unknown, score.max_parents, 0.0, score.max_parents, 0.0)
+        most = objective.max_parents
+        net.configure(objective.n, objective.penalty, unknown, unknown, most, 0.0, most, 0.0)
         select_among(data.entries, net, near.start, near.items)
         return
     chosen = select_within(
-        data.matrix, data.count, read(net, data.d).order, workers, penalty=score.penalty, constraints=constraints,
-        max_parents=score.max_parents,
+        data.matrix, data.count, read(net, data.d).order, workers, penalty=objective.penalty, constraints=constraints,
+        max_parents=objective.max_parents,
     )  # fmt: skip
     give(data, net, chosen.weights, np.arange(data.d))
 
 
-def set_score(data: Correlations, net: Network, score: Score, patience: float, max_additions: int) -> None:
+def set_score(data: Correlations, net: Network, objective: Objective, patience: float, max_additions: int) -> None:
     """Judge the network by this score from now on.
 
     A walk of a node along the order is given up when the score has risen by ``patience`` penalties, or when one
@@ -150,16 +179,9 @@ def set_score(data: Correlations, net: Network, score: Score, patience: float, m
     """
     _, variances, precisions = outline(net, data.d)
     net.configure(
-        score.n, score.penalty, noise_variance(data, score, variances), _SLACK / precisions,
-        score.max_parents, patience * score.penalty, max_additions, 1e-9 if score.noise == "equal" else -1e-9,
+        objective.n, objective.penalty, objective.known_variance(data, variances), _SLACK / precisions,
+        objective.max_parents, patience * objective.penalty, max_additions, objective.tolerance,
     )  # fmt: skip
-
-
-def least_gain(data: Correlations, score: Score, fits: Fits) -> Floats:
-    """The fall of the variance of each node below which one more parent is not worth its penalty."""
-    if score.noise == "equal":
-        return np.asarray(score.penalty / score.n * noise_variance(data, score, fits.residual_variance))
-    return np.asarray(-math.expm1(-score.penalty / score.n) * fits.residual_variance)
 
 
 def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidates = EVERYONE) -> int:
@@ -193,7 +215,7 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
 def polish_hubs(
     data: Correlations,
     net: Network,
-    score: Score,
+    objective: Objective,
     constraints: BoundConstraints,
     workers: Workers,
     least: int,
@@ -208,10 +230,10 @@ def polish_hubs(
     come first, a few in one call; returns all that were tried so far and how many lowered the score.
     """
     old = read(net, data.d)
-    noise = noise_variance(data, score, old.residual_variance)
+    known = objective.known_variance(data, old.residual_variance)
     hub = old.parents > least
-    suspicion = old.residual_variance / np.where(noise > 0, noise, 1.0)
-    suspect = hub & (suspicion > 1 + 3 * np.sqrt(2 / score.n)) if score.noise == "equal" else hub
+    suspicion = old.residual_variance / np.where(known > 0, known, 1.0)
+    suspect = hub if objective.score.own_variances else hub & (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
     i, j = old.weights.nonzero()
     between = suspect[i] & hub[j]
     trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
@@ -243,11 +265,11 @@ def polish_hubs(
         few = few[np.argsort(positions(order)[few])]
         inside = np.array([int(np.flatnonzero(few == v)[0]) for v in nodes])
         new = select_within(
-            data.among(few), score.n, np.arange(len(few)), SERIAL, penalty=score.penalty,
-            sigma2=noise[few], constraints=constraints.among(few), max_parents=score.max_parents, nodes=inside,
+            data.among(few), objective.n, np.arange(len(few)), SERIAL, penalty=objective.penalty,
+            sigma2=known[few], constraints=constraints.among(few), max_parents=objective.max_parents, nodes=inside,
         )  # fmt: skip
         fresh = Fits(np.arange(len(few)), new.weights, new.residual_variance)
-        change = _costs(fresh, score, noise[few])[inside] - _costs(old, score, noise)[list(nodes)]
+        change = objective.costs(fresh, known[few])[inside] - objective.costs(old, known)[list(nodes)]
         found = new.weights.tocoo()
         W = sp.csr_array((found.data, (few[found.row], few[found.col])), shape=old.weights.shape)
         return float(change.sum()), W
@@ -306,22 +328,6 @@ def outline(net: Network, d: int) -> tuple[Ints, Floats, Floats]:
     counts, variances, precisions = np.empty(d, np.int32), np.empty(d), np.empty(d)
     net.outline(counts, variances, precisions)
     return counts, variances, precisions
-
-
-def noise_variance(data: Correlations, score: Score, v: Floats) -> Floats:
-    """Noise variance of each node on the scale of the correlations; 0 where each node is to have its own."""
-    if score.noise == "unequal":
-        return np.zeros(data.d)
-    varies = data.sd > 0
-    common = float(np.mean(v[varies] * data.variance[varies])) if np.any(varies) else 1.0
-    noise: Floats = np.divide(common, data.variance, out=np.full(data.d, np.inf), where=varies)
-    return noise
-
-
-def _costs(fits: Fits, score: Score, noise: Floats) -> Floats:
-    v = fits.residual_variance
-    fit = score.n * (v / noise if score.noise == "equal" else np.log(v))
-    return np.asarray(fit + score.penalty * fits.parents)
 
 
 def _knowledge(constraints: BoundConstraints) -> tuple[Ints, Ints, Ints, Ints, Ints]:

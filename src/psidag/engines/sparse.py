@@ -26,11 +26,10 @@ from psidag.engines.candidates import (
 )
 from psidag.engines.moves import (
     Fits,
-    Score,
+    Objective,
     Tried,
     add_edges,
     grown_order,
-    least_gain,
     opened_network,
     polish_hubs,
     read,
@@ -47,12 +46,6 @@ from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
 from psidag.system.tree import stored_array, stored_order
 
-#: Multiples of the penalty, from the first level to the last.
-_LEVELS = {"equal": (8.0, 2.0, 1.0), "unequal": tuple(2.0**k for k in range(9, -1, -1))}
-#: The same after a restart.
-_AGAIN = (9.0, 3.0, 1.0)
-#: Up to so many columns a restart, which disturbs a handful of them, is worth its time; and so many restarts.
-_SMALL, _RESTARTS = 300, 5
 #: From so many columns on the first order and parents come from lists of correlated columns.
 _LISTED_FROM = 4000
 #: A node is listed for another if it would pay with this share of its variance left.
@@ -172,7 +165,7 @@ class Sparse:
         """The correlations, and the levels of the penalty."""
         data = correlations(task.source, task.workers, max_memory=self.max_memory)
         penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
-        levels = tuple(factor * penalty for factor in _LEVELS[task.noise])
+        levels = tuple(factor * penalty for factor in task.score.policy.levels)
         if data.matrix is None:
             return State(data, penalty, levels, scan=first_scan(data.columns, _of_note(data, penalty), task.workers))
         return State(data, penalty, levels, near=EVERYONE)
@@ -194,7 +187,7 @@ class Sparse:
             fits = read(state.net, task.d)
             unseen = np.flatnonzero(parent_marks(fits.weights) != state.near.seen)
             if len(unseen):
-                level = _SCANNED * least_gain(state.data, self._score(task, state), fits)[unseen]
+                level = _SCANNED * self._objective(task, state).least_gain(state.data, fits)[unseen]
                 return self._count(state._replace(scan=Scan(unseen, level)))
         if last and not state.confirmed:
             return self._confirm(task, state, state.net)
@@ -268,17 +261,17 @@ class Sparse:
 
     def _begin(self, task: Task, state: State, order: Order) -> State:
         """The graph to start from at the first level; the order is no more than a proposal."""
-        data, known, score = state.data, task.constraints, self._score(task, state)
+        data, known, objective = state.data, task.constraints, self._objective(task, state)
         near = state.near or EVERYONE
-        if task.noise == "equal":
+        if task.score.policy.grown:
             if data.matrix is not None and data.d >= _LISTED_FROM:
                 near = correlated(data.matrix, _of_note(data, state.penalty), task.workers)
-            order = grown_order(data, known, 2 * state.penalty, score.max_parents, near)
+            order = grown_order(data, known, 2 * state.penalty, objective.max_parents, near)
         else:
             order = known.nearest_order(order)
         net = required_network(data, order, known)
-        if task.noise == "equal":
-            select_parents(data, net, score, known, task.workers, near)
+        if task.score.policy.grown:
+            select_parents(data, net, objective, known, task.workers, near)
         state = state._replace(net=net)
         self._set_score(task, state, net)
         net.set_stale(True)
@@ -298,9 +291,9 @@ class Sparse:
 
     def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """Where nothing seems left to do: look at hubs, and at last once more at everything."""
-        score, (_, least) = self._score(task, state), self._limits(task)
+        objective, (_, least) = self._objective(task, state), self._limits(task)
         tried, gained = polish_hubs(
-            state.data, net, score, task.constraints, task.workers, least, state.tried
+            state.data, net, objective, task.constraints, task.workers, least, state.tried
         )  # fmt: skip
         if not gained and tried == state.tried:
             # Nodes that were descendants when a node was last looked at may no longer be.
@@ -323,7 +316,7 @@ class Sparse:
         else:
             gain = candidate.loss < state.best * (1 - 1e-12)
             state = state._replace(best=min(state.best, candidate.loss), quiet=0 if gain else state.quiet + 1)
-            if task.noise == "equal" or state.quiet >= self.quiet_rounds:
+            if not task.score.policy.equivalent or state.quiet >= self.quiet_rounds:
                 # Where a search has ended is the place to restart from, if it is no worse than the best before it.
                 if state.optimum is None or candidate.loss <= state.optimum_loss:
                     state = state._replace(optimum=found, optimum_loss=candidate.loss)
@@ -336,14 +329,15 @@ class Sparse:
         return state, Progress(steps, 0, candidate, math.nan, changed, finished)
 
     def _restarts(self, task: Task) -> int:
-        few = _RESTARTS if task.noise == "unequal" and task.d <= _SMALL else 0
+        policy = task.score.policy
+        few = policy.restarts if task.d <= policy.restarts_up_to else 0
         return few if self.restarts is None else self.restarts
 
     def _restart(self, task: Task, state: State, best: Fits) -> State:
         """From the best graph, opened around one node."""
         net = opened_network(state.data, task.constraints, best, task.rng)
         state = state._replace(
-            net=net, level=0, levels=tuple(factor * state.penalty for factor in _AGAIN),
+            net=net, level=0, levels=tuple(factor * state.penalty for factor in task.score.policy.again),
             confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1,
         )  # fmt: skip
         self._set_score(task, state, net)
@@ -353,15 +347,14 @@ class Sparse:
 
     def _limits(self, task: Task) -> tuple[float, int]:
         """How far a walk goes: in penalties, and in new parents of one node."""
-        reach, additions = (5.0, 8) if task.noise == "equal" else (100.0, 30)
-        return self.reach or reach, self.max_additions or additions
+        return self.reach or task.score.policy.reach, self.max_additions or task.score.policy.additions
 
-    def _score(self, task: Task, state: State) -> Score:
+    def _objective(self, task: Task, state: State) -> Objective:
         cap = most_parents(state.data.count) if self.max_parents is None else self.max_parents
-        return Score(task.noise, state.data.count, state.levels[state.level], cap)
+        return Objective(task.score, state.data.count, state.levels[state.level], cap)
 
     def _set_score(self, task: Task, state: State, net: Network) -> None:
-        set_score(state.data, net, self._score(task, state), *self._limits(task))
+        set_score(state.data, net, self._objective(task, state), *self._limits(task))
 
     def _candidate(self, task: Task, state: State, found: Fits) -> Candidate:
         """The network as a DAG, on the scale of the correlations, with its penalised loss in that of the data."""
@@ -370,7 +363,7 @@ class Sparse:
         v = found.residual_variance[live] * data.variance[live]
         if not len(v):
             return Candidate(found.order, found.weights, 0.0)
-        mean = float(v.mean()) if task.noise == "equal" else math.exp(float(np.log(v).mean()))
+        mean = task.score.typical_variance(v)
         per_edge = state.penalty / (data.count * data.d)
         loss = 0.5 * data.d * mean * math.exp(per_edge * found.weights.nnz)
         return Candidate(found.order, found.weights, loss)

@@ -20,8 +20,9 @@ from psidag.data.resampling import Resampler, Resampling
 from psidag.data.sources import Source, in_memory
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.learning.plan import Budget, Options, Plan, as_generator
-from psidag.run.loop import Engine, Noise
+from psidag.run.loop import Engine
 from psidag.run.status import Status
+from psidag.scores.named import Noise
 from psidag.solution import Confidence
 from psidag.system.errors import InputError
 from psidag.system.parallel import SERIAL, Jobs, Mapper, Workers, tiles, workers
@@ -132,7 +133,7 @@ def bootstrap(
         "method": method,
         "fraction": f"{fraction:g}" if method == "subsample" else "1",
         "solver": repr(plan.engine),
-        "noise": noise,
+        "noise": plan.score.name,
         "threshold": repr(threshold),
         "rows": _digest(source),
     }

@@ -13,8 +13,9 @@ from psidag.data.missing import Missing
 from psidag.graph.constraints import Constraints
 from psidag.learning.plan import Budget, Options, Plan, as_generator
 from psidag.run.checkpoint import Checkpoint
-from psidag.run.loop import Callback, Engine, Noise, Progress
+from psidag.run.loop import Callback, Engine, Progress
 from psidag.run.status import Candidate
+from psidag.scores.named import Noise
 from psidag.solution import Solution
 from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs, workers
@@ -57,8 +58,9 @@ def learn_dag(
     solver : str or options object
         ``"auto"``, ``"sparse"``, ``"exact"``, ``"stochastic"``, or an options object such as
         ``Stochastic(batch_size=256)``. Auto is sparse for data that are all there and stochastic for a stream.
-    noise : {"equal", "unequal"}
-        Whether the noise of all variables has the same variance.
+    noise : {"equal", "unequal"} or score
+        Whether the noise of all variables has the same variance; or a score of one's own
+        (:class:`psidag.scores.score.SearchScore`).
     threshold : float, optional
         Keep weights of at least this size (0.3 in the paper). By default edges are chosen by evidence.
     constraints : Constraints, optional

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import Constraints
 from psidag.graph.metrics import edge_errors
 from psidag.learning.plan import Options, Plan, as_generator
-from psidag.run.loop import Noise
+from psidag.scores.named import Noise, as_score
 from psidag.solution import Solution
 from psidag.stages.within_order import search_penalty
 from psidag.system.errors import InputError
@@ -34,7 +32,7 @@ class PenaltyPath:
         What was learned at each.
     chosen : int
         Which of them has the automatic penalty.
-    noise : {"equal", "unequal"}
+    noise : {"equal", "unequal"} or score
         The noise model they share.
     """
 
@@ -56,14 +54,12 @@ class PenaltyPath:
             turned = edge_errors(middle, solution.dag).reversed
             mark = "   <- chosen" if k == self.chosen else ""
             lines.append(f"{penalty:>9.2f}{solution.dag.n_edges:>8}{self.misfit(solution):>12.5g}{turned:>8}{mark}")
-        meaning = "1/2 mean |x - W'x|^2" if self.noise == "equal" else "1/2 sum of log residual variances"
         note = "turned: edges that the chosen graph has the other way round"
-        return "\n".join([*lines, f"misfit: {meaning}, on the rows learned from; {note}"])
+        return "\n".join([*lines, f"misfit: {as_score(self.noise).misfit_text}, on the rows learned from; {note}"])
 
     def misfit(self, solution: Solution) -> float:
         """What the search lowers, without the penalty."""
-        v = solution.residual_variance
-        return 0.5 * float(v.sum() if self.noise == "equal" else np.log(v[v > 0]).sum())
+        return as_score(self.noise).misfit(solution.residual_variance)
 
 
 def penalty_path(

@@ -1,6 +1,6 @@
 """The one way from data to a solution, which every front door takes.
 
-A plan is what is settled before rows are looked at: the engine, the prior knowledge, the noise model, the rule for
+A plan is what is settled before rows are looked at: the engine, the prior knowledge, the score, the rule for
 edges, and how to repeat all of it. Then
 
 1. ``search`` runs the engine's moves on a source, in the only loop there is;
@@ -32,8 +32,11 @@ from psidag.engines.stochastic import Stochastic
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.learning.selection import assemble, check_threshold, chosen_edges, warned
-from psidag.run.loop import Callback, Engine, Keeper, Noise, Outcome, Progress, Task, check_noise, check_time, run
+from psidag.run.loop import Callback, Engine, Keeper, Outcome, Progress, Task, check_time, run
 from psidag.run.status import Candidate, Fitted
+from psidag.scores.gaussian import EQUAL
+from psidag.scores.named import Noise, as_score
+from psidag.scores.score import SearchScore
 from psidag.solution import Origin, Solution
 from psidag.system.errors import InputError, listing
 from psidag.system.memory import as_bytes
@@ -65,7 +68,7 @@ class Options:
     half_life: float | None = None
 
     def __post_init__(self) -> None:
-        check_noise(self.noise)
+        as_score(self.noise)
         check_threshold(self.threshold)
         check_time(self.max_time)
 
@@ -109,7 +112,7 @@ class Plan:
     engine: Engine
     label: str
     constraints: BoundConstraints
-    noise: Noise = "equal"
+    score: SearchScore = EQUAL
     threshold: float | None = None
     origin: Origin | None = None
 
@@ -122,7 +125,7 @@ class Plan:
             # Correlations get half of it; where they do not fit, they are computed in blocks.
             engine = replace(engine, max_memory=memory / 2)
         known = bind(options.constraints, source.names)
-        return cls(engine, label, known, options.noise, options.threshold, origin or options.origin())
+        return cls(engine, label, known, as_score(options.noise), options.threshold, origin or options.origin())
 
     def search(
         self, source: Source, rng: np.random.Generator, threads: Workers, budget: Budget | None = None
@@ -131,7 +134,7 @@ class Plan:
         given = budget or Budget()
         if passes_once(source) and not self.engine.needs_rows:
             source.drain(None if given.max_time is None else time.perf_counter() + given.max_time)
-        task = Task(source, self.constraints, rng, threads, self.noise)
+        task = Task(source, self.constraints, rng, threads, self.score)
         outcome = run(self.engine, task, **given._asdict())
         return Learned(task, outcome)
 
@@ -147,7 +150,7 @@ class Plan:
         solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace)
         # Wide tables are searched without moments in double precision: none are made for the warnings alone.
         moments = task.source.moments(task.workers) if task.source.has_moments else None
-        return replace(warned(solution, moments, task.noise), origin=self.origin)
+        return replace(warned(solution, moments, task.score), origin=self.origin)
 
 
 def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[Engine, str]:

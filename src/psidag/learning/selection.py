@@ -14,8 +14,9 @@ from psidag.data.moments import Moments
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
 from psidag.graph.order import Order
-from psidag.run.loop import Noise, Task
+from psidag.run.loop import Task
 from psidag.run.status import Candidate, Fitted, Round, Status
+from psidag.scores.score import SearchScore
 from psidag.solution import Solution
 from psidag.solution.diagnostics import noise_warnings
 from psidag.solution.edges import standard_errors
@@ -88,14 +89,14 @@ def assemble(
     )
 
 
-def warned(solution: Solution, moments: Moments | None, noise: Noise | None) -> Solution:
-    """Say what about the data, and about the noise model if there is one, makes the answer less trustworthy.
+def warned(solution: Solution, moments: Moments | None, score: SearchScore | None) -> Solution:
+    """Say what about the data, and about the score if there is one, makes the answer less trustworthy.
 
     The solution comes back with the warnings in it.
     """
     sd = np.sqrt(solution.variance) if moments is None else moments.sd
     sentences = data_warnings(solution.names, solution.n_samples, sd, moments)
-    if noise == "equal":
+    if score is not None and score.equal_variances:
         sentences += noise_warnings(solution.variance, solution.residual_variance, solution.n_samples)
     for sentence in sentences:
         warnings.warn(sentence, DataWarning, stacklevel=4)

@@ -150,7 +150,7 @@ def _owner(engine: Engine, task: Task) -> dict[str, str]:
         "columns": _digest(list(task.source.names)),
         "data": _digest(_traits(task.source, task)),
         "engine": f"{engine.name} {_digest(_options(engine))}",
-        "noise": task.noise,
+        "noise": task.score.name,
         "constraints": _digest([known.required, known.forbidden, known.tier]),
         "seed": f"{type(task.rng.bit_generator).__name__} {_digest(task.rng.bit_generator.state)}",
         "generator": type(task.rng.bit_generator).__name__,

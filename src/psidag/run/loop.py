@@ -9,41 +9,36 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from psidag.data.sources import Source
 from psidag.graph.constraints import BoundConstraints
 from psidag.run.status import Candidate, Round, Status
+from psidag.scores.gaussian import EQUAL
+from psidag.scores.score import SearchScore
 from psidag.system.errors import InputError
 from psidag.system.memory import as_text, in_use
 from psidag.system.parallel import Workers
 
 Callback = Callable[[Round, Candidate], None]
-Noise = Literal["equal", "unequal"]
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What an engine is given: data, prior knowledge, the noise model, randomness and threads."""
+    """What an engine is given: data, prior knowledge, the score, randomness and threads."""
 
     source: Source
     constraints: BoundConstraints
     rng: np.random.Generator
     workers: Workers
-    noise: Noise = "equal"
+    score: SearchScore = EQUAL
 
     @property
     def d(self) -> int:
         """Number of variables."""
         return self.source.d
-
-
-def check_noise(noise: str) -> None:
-    """Raise unless this is one of the noise models."""
-    if noise not in get_args(Noise):
-        raise InputError(f"noise must be 'equal' or 'unequal'; got {noise!r}")
 
 
 def check_time(max_time: float | None) -> None:
@@ -54,7 +49,7 @@ def check_time(max_time: float | None) -> None:
 
 def equal_noise_only(task: Task, name: str) -> None:
     """Raise if the task asks for noise variances of their own, which the method has no place for."""
-    if task.noise != "equal":
+    if not task.score.equal_variances:
         raise InputError(
             f"{name} takes all noise variances to be equal: leave noise='equal', or use solver='sparse' or Golem()"
         )

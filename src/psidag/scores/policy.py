@@ -1,0 +1,39 @@
+"""How a score is searched with: the levels of the penalty, the length of walks, where to begin and how to close."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The plan of a search.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Multiples of the penalty, from the first level to the last, which is 1.
+    again : tuple of float
+        The same after a restart.
+    reach : float
+        A node is walked along the order until the score has risen by this many penalties.
+    additions : int
+        Or until one node would take this many new parents in one exchange. A node with more parents is a hub.
+    grown : bool
+        Whether the search begins at the order grown by residual variance, with the parents selected in it; otherwise
+        at the graph without edges.
+    equivalent : bool
+        Whether all members of an equivalence class cost the same. Then moves that change nothing are made, and the
+        search closes with rounds from random members of the class.
+    restarts, restarts_up_to : int
+        How often the search is begun again by default, up to this many columns.
+    """
+
+    levels: tuple[float, ...]
+    again: tuple[float, ...]
+    reach: float
+    additions: int
+    grown: bool
+    equivalent: bool
+    restarts: int = 0
+    restarts_up_to: int = 0
