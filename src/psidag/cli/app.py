@@ -11,10 +11,14 @@ import typer
 
 from psidag.cli.console import complain, show_warning
 from psidag.system.errors import InputError
+from psidag.system.interrupts import INTERRUPTS
 
 #: What typer raises over a command line it cannot use. Its home moved when typer took click in; the family did not.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _CommandError: Any = _UsageError.__bases__[0]
+
+#: What a shell gives a command that Ctrl-C has ended.
+_STOPPED = 130
 
 app = typer.Typer(
     name="psidag",
@@ -42,8 +46,7 @@ def main() -> NoReturn:
     except typer.Exit as done:
         code = done.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        complain("stopped before there was anything to save")
-        code = 130
+        code = _STOPPED
     except BrokenPipeError:
         # The reader of our output has gone, as `head` does; nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,11 +56,21 @@ def main() -> NoReturn:
     except MemoryError:
         code = _fail("not enough memory for this problem; `psidag info` says how much it takes")
     except Exception as error:
-        if os.environ.get("PSIDAG_DEBUG"):
-            raise
-        kind = type(error).__name__
-        code = _fail(f"internal error, please report it: {kind}: {error} (PSIDAG_DEBUG=1 shows where)")
+        if INTERRUPTS.pressed:
+            # Whatever breaks because it was cut off is not worth a word of its own.
+            code = _STOPPED
+        else:
+            code = _internal(error)
+    if code == _STOPPED:
+        # A command that has kept what it did says so itself, and leaves by SystemExit.
+        complain(INTERRUPTS.farewell)
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _internal(error: Exception) -> int:
+    if os.environ.get("PSIDAG_DEBUG"):
+        raise error
+    return _fail(f"internal error, please report it: {type(error).__name__}: {error} (PSIDAG_DEBUG=1 shows where)")
 
 
 def _usage(error: Any) -> str:

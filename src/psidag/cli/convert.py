@@ -8,7 +8,8 @@ import typer
 
 from psidag.cli import graphs
 from psidag.cli.app import app
-from psidag.exchange import FORMATS, write_graph
+from psidag.cli.outputs import check_places
+from psidag.exchange import FORMATS, format_of, write_graph
 
 _EXAMPLES = """
 Examples:
@@ -37,5 +38,7 @@ def convert(
     ] = None,
 ) -> None:
     """Convert a graph between JSON, edge CSV, matrix CSV, GraphML, GML, DOT, DAGitty and Cytoscape."""
-    graph = graphs.load(source, from_)
-    write_graph(graph, target, to or ("json" if target == "-" else None))
+    chosen = to or ("json" if target == "-" else format_of(target))
+    if target != "-":
+        check_places([target], [source])
+    write_graph(graphs.load(source, from_), target, chosen)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from psidag.cli import graphs
 from psidag.cli.app import app
-from psidag.cli.console import note, say, say_json
+from psidag.cli.console import complain, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
+from psidag.cli.outputs import Writer, check_places, check_space, write_all
 from psidag.cli.report import check_report_path, with_command, write_report
 from psidag.data.files import HOLD
 from psidag.data.ingest import as_source
@@ -23,6 +25,7 @@ from psidag.graph.constraints import Constraints
 from psidag.scores.named import NoiseName
 from psidag.solution import Solution
 from psidag.system.errors import DataWarning, InputError
+from psidag.system.interrupts import INTERRUPTS
 
 _EXAMPLES = """
 Examples:
@@ -108,12 +111,15 @@ def fit(
     Prints a summary and the strongest edges. Ctrl-C keeps the best graph so far: it is written like any other,
     and the exit code is 130.
     """
+    outputs = [*(output or []), *([report] if report else [])]
     graphs.check_outputs(output or [])
     if report is not None:
         check_report_path(report)
     if replicates is None and (draws is not None or resampling != "bootstrap"):
         raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
+    check_places([*outputs, *filter(None, [draws, checkpoint])], [table, knowledge])
     data = load_table(table, columns, drop, rows, hold=HOLD).numbers_only()
+    check_space(outputs, len(data.names))
     note_kinds(data)
     options: dict[str, Any] = {
         "solver": solver,
@@ -136,24 +142,30 @@ def fit(
     # Checked and completed once, for the graph and for the draws.
     source = as_source(data, missing=missing)
     solution, interrupted = _learn(source, options | keeping)
+    whole = True
     if replicates is not None and not interrupted:
         # What is left of the time; at least a moment, so that the status says how far it came.
         left = None if max_time is None else max(max_time - (time.perf_counter() - begun), 1e-3)
         drawing = {"replicates": replicates, "method": resampling, "resume": draws, "max_time": left}
-        solution, interrupted = _draw(source, solution, options | drawing)
-    solution = with_command(solution)
-    for path in output or []:
-        graphs.save(solution, path)
-    if report is not None:
-        write_report(solution, report, data)
-    if as_json:
-        say_json(solution.content().as_dict())
-    else:
-        say(str(solution))
-        for path in [*(output or []), *([report] if report else [])]:
-            note(f"wrote {path}")
-    if interrupted:
-        raise typer.Exit(130)
+        try:
+            solution, interrupted = _draw(source, solution, options | drawing)
+        except (InputError, OSError, MemoryError) as error:
+            complain(f"the graph is learned, its support is not: {' '.join(str(error).split())}")
+            whole = False
+    with INTERRUPTS.waiting():
+        solution = with_command(solution)
+        writers: list[Writer] = [(path, partial(graphs.save, solution)) for path in output or []]
+        if report is not None:
+            writers.append((report, lambda path: write_report(solution, path, data)))
+        whole = write_all(solution, writers) and whole
+        if as_json:
+            say_json(solution.content().as_dict())
+        else:
+            say(str(solution))
+    if interrupted or INTERRUPTS.pressed:
+        raise SystemExit(130)
+    if not whole:
+        raise typer.Exit(2)
 
 
 def _learn(data: Source, options: dict[str, Any]) -> tuple[Solution, bool]:

@@ -10,6 +10,7 @@ import typer
 from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note
+from psidag.cli.outputs import check_places
 from psidag.solution import Solution
 from psidag.system.errors import InputError
 
@@ -46,6 +47,7 @@ def plot(
         raise InputError("a comparison needs --truth, and nothing else takes it")
     if names is not None and kind != "graph":
         raise InputError(f"--names chooses variables of a graph, not of {kind!r}")
+    check_places([output], [graph, truth])
     held: Any = graphs.load(graph)
     if kind in _NEED_SOLUTION and not isinstance(held, Solution):
         raise InputError(f"{kind!r} needs a whole solution, not only its graph: a file that ends with .psidag")

@@ -14,6 +14,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note
 from psidag.cli.options import load_table
+from psidag.cli.outputs import check_places
 from psidag.data.files import FileTable
 from psidag.data.scans import Batches
 from psidag.solution import Solution
@@ -47,6 +48,7 @@ def report(
         raise InputError(
             f"a report needs the whole solution, not only its graph: `psidag fit … -o model.psidag`; got {model!r}"
         )
+    check_places([output], [model, data])
     solution = graphs.load(model)
     table = None if data is None else load_table(data, None, None, None)
     if table is not None:

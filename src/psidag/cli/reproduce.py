@@ -70,7 +70,7 @@ def reproduce(
                 run_cells(cells, table, at_once=side_by_side, threads=threads, machines=machines, say=progress)
         except KeyboardInterrupt:
             complain(f"stopped; what is done is in {table.path}, and the same command goes on from there")
-            raise typer.Exit(130) from None
+            raise SystemExit(130) from None
     others = recorded_rows(size.n) if recorded else []
     progress("drawing")
     say(str(write_page(chosen, size, merged(table.rows(), others), folder)))

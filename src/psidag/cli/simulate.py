@@ -10,6 +10,7 @@ import typer
 from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note
+from psidag.cli.outputs import check_places
 
 _EXAMPLES = """
 Examples:
@@ -55,6 +56,7 @@ def simulate(
     if truth is not None:
         graphs.check_outputs([truth])
     random = re.fullmatch(r"(?i)(ER|SF)[0-9.]+", graph) is not None
+    check_places([path for path in (output, test, truth) if path not in (None, "-")], [] if random else [graph])
     problem = draw(
         graph if random else graphs.as_dag(graphs.load(graph)),
         n=rows,

@@ -15,7 +15,7 @@ import numpy as np
 
 from psidag.data.arrays import open_array
 from psidag.data.delimited import open_delimited
-from psidag.data.readers import Block, Choice, Reader, joined
+from psidag.data.readers import Block, Choice, Reader, joined, readable
 from psidag.data.scans import Batches, Rows, array_batches, batch_rows
 from psidag.system.errors import InputError
 
@@ -124,31 +124,56 @@ def read_table(
 
 
 def open_table(path: str | Path, choose: Choice) -> Reader:
-    """Open a file, or all files of a folder or a pattern, or standard input."""
+    """Open a file, or all files of a folder or a pattern, or what comes from standard input or a pipe."""
     if str(path) == "-":
-        content = sys.stdin.buffer.read()
-        ending = next((end for magic, end in _MAGIC.items() if content.startswith(magic)), ".csv")
-        return _open(content, ending, "standard input", choose)
+        return _open_content(sys.stdin.buffer.read(), "standard input", choose)
     where, place = repr(str(path)), Path(path)
-    if place.is_dir():
-        files = sorted(file for file in place.rglob("*") if _is_table(file.relative_to(place)) and file.is_file())
-        if not files:
-            raise InputError(f"the folder {where} holds no tables; their endings are {' '.join(TABLE_ENDINGS)}")
-    elif place.exists():
-        return _open(place, _ending(place), where, choose)
-    elif glob.has_magic(str(path)):
-        files = sorted(file for file in map(Path, glob.glob(str(path), recursive=True)) if file.is_file())
-        if not files:
-            raise InputError(f"no file fits the pattern {where}")
-    else:
-        raise InputError(f"there is no file {where}")
+    if place.exists() and not place.is_dir() and not place.is_file():
+        # A pipe or a device is read once, from its beginning to its end.
+        with readable(where):
+            return _open_content(place.read_bytes(), where, choose)
+    files = table_files(path)
     kinds = {_ending(file) for file in files}
     if len(kinds) > 1:
         raise InputError(
             f"{where} holds tables of several kinds ({' '.join(sorted(kinds))}): choose with a pattern such as "
             f"{str(place / '*') if place.is_dir() else '*'}{min(kinds)}"
         )
+    if place.is_file():
+        return _open(place, _ending(place) or _sniffed(place), where, choose)
     return joined(where, [_open(file, _ending(file), repr(str(file)), choose) for file in files])
+
+
+def table_files(path: str | Path) -> list[Path]:
+    """The files that a path stands for: itself, the tables of a folder, or those that fit a pattern."""
+    where, place = repr(str(path)), Path(path)
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if _is_table(file.relative_to(place)) and file.is_file())
+        if not files:
+            raise InputError(f"the folder {where} holds no tables; their endings are {' '.join(TABLE_ENDINGS)}")
+        return files
+    if place.exists():
+        return [place]
+    if glob.has_magic(str(path)):
+        files = sorted(file for file in map(Path, glob.glob(str(path), recursive=True)) if file.is_file())
+        if not files:
+            raise InputError(f"no file fits the pattern {where}")
+        return files
+    raise InputError(f"there is no file {where}")
+
+
+def _open_content(content: bytes, where: str, choose: Choice) -> Reader:
+    return _open(content, _kind_of(content) or ".csv", where, choose)
+
+
+def _sniffed(place: Path) -> str:
+    """The ending that a file without one might have, by its first bytes."""
+    with readable(repr(str(place))), place.open("rb") as file:
+        return _kind_of(file.read(16))
+
+
+def _kind_of(content: bytes) -> str:
+    return next((ending for magic, ending in _MAGIC.items() if content.startswith(magic)), "")
 
 
 def _ending(path: Path) -> str:

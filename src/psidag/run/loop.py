@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from psidag.run.status import Candidate, Round, Status
 from psidag.scores.gaussian import EQUAL
 from psidag.scores.score import SearchScore
 from psidag.system.errors import InputError
+from psidag.system.interrupts import Interrupts
 from psidag.system.memory import as_text, in_use
 from psidag.system.parallel import Workers
 
@@ -264,27 +266,33 @@ def _check_memory(engine: Engine, task: Task, max_memory: int | None) -> None:
 
 @contextmanager
 def _interrupts_wait(wanted: bool) -> Iterator[Callable[[], None]]:
-    """Ctrl-C waits for the end of the step, so that what it leaves can be gone on from; a second one does not wait."""
-    pressed: list[int] = []
+    """Ctrl-C waits for the end of the step, so that what it leaves can be gone on from; a second one does not wait.
 
-    def note(signum: int, frame: object) -> None:
-        if pressed:
-            raise KeyboardInterrupt
+    So does SIGTERM where the command line heeds it.
+    """
+    pressed: list[int] = []
+    before: dict[int, Any] = {}
+
+    def note(signum: int, frame: FrameType | None) -> None:
         pressed.append(signum)
+        if len(pressed) > 1:
+            before[signum](signum, frame)
 
     def heed() -> None:
         if pressed:
-            raise KeyboardInterrupt
+            before[pressed[0]](pressed[0], None)
 
-    here = threading.current_thread() is threading.main_thread()
-    if not (wanted and here and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
-        yield heed
-        return
-    signal.signal(signal.SIGINT, note)
+    if wanted and threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if handler is signal.default_int_handler or isinstance(handler, Interrupts):
+                before[number] = handler
+                signal.signal(number, note)
     try:
         yield heed
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 def _judge(engine: Engine, trace: tuple[Round, ...], finished: Status | None) -> Status | None:

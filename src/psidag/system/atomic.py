@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from psidag.system.errors import InputError
+from psidag.system.memory import as_text
 
 
 @contextmanager
@@ -64,17 +66,26 @@ def replace_file(path: str | Path, content: bytes) -> None:
         file.write(content)
 
 
-def check_writable(path: str | Path) -> None:
-    """Raise unless a file can be put in this place; nothing is left behind, and what is there stays."""
+def check_writable(path: str | Path, size: float = 0) -> None:
+    """Raise unless a file of about this size can be put in this place; nothing is left behind, what is there stays."""
     target = Path(os.path.realpath(path))
     trial = target.parent / f"{_prefix(target)}{secrets.token_hex(6)}.tmp"
     try:
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(13, "it may not be written to")
+        if target.exists() and not target.is_file():
+            return
         _create(trial).close()
         os.unlink(trial)
+        free = shutil.disk_usage(target.parent).free
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    if free < size:
+        raise InputError(
+            f"cannot write {str(path)!r}: it may take {as_text(size)}, and {as_text(free)} are left on the disk"
+        )
 
 
 def remove_leftovers(path: str | Path) -> None:
