@@ -140,13 +140,19 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        before = dict(self.__dict__)
         self._forget()
-        source = as_source(X, sample_weight=sample_weight, missing=self.missing)
-        self._note_columns(X, source.names)
         try:
+            source = as_source(X, sample_weight=sample_weight, missing=self.missing)
+            self._note_columns(X, source.names)
             self._store(self._learn(source))
         except Interrupted as stopped:
             self._store(stopped.solution)
+            raise
+        except BaseException:
+            # What was learned before stands: a fit that comes to nothing takes nothing away.
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         return self
 
@@ -272,7 +278,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             validate_data(self, X, reset=False, skip_check_array=True)
         # Means and pairs are those of all rows; a batch, or rows to be judged, can only be made smaller.
         missing = "drop" if self.missing == "drop" else "error"
-        source = as_source(X, sample_weight=sample_weight, missing=missing, least_rows=1)
+        # A batch that gaps leave nothing of is one that others make up for.
+        least = 0 if missing == "drop" and method == "partial_fit" else 1
+        source = as_source(X, sample_weight=sample_weight, missing=missing, least_rows=least)
         if seen and source.d != self.n_features_in_:
             raise InputError(f"X has {source.d} features, but {self.n_features_in_} features were seen before")
         return source

@@ -141,3 +141,22 @@ def test_importing_psidag_imports_nothing_heavy():
     code = f"import sys, psidag; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_fit_that_fails_takes_nothing_away():
+    X = simulate("ER2", d=5, n=200, seed=0).X
+    model = PsiDAG(random_state=0).fit(X)
+    before = model.solution_
+    broken = np.c_[X, X]
+    broken[3, 4] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(broken)
+    model.solver = "nonesuch"
+    with pytest.raises(ValueError, match="solver must be"):
+        model.fit(X[:, :3])
+    assert model.solution_ is before
+    assert model.n_features_in_ == 5
+    online = PsiDAG(random_state=0).partial_fit(X)
+    with pytest.raises(ValueError, match="infinity"):
+        online.fit(broken)
+    assert online.partial_fit(X).solution_.n_samples == 400

@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from psidag.data.scans import Rows
 from psidag.system.errors import InputError
-from psidag.system.parallel import Workers
+from psidag.system.parallel import Workers, one_blas_thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -119,7 +117,7 @@ class DaskRows:
 
 def partitions(data: Any) -> tuple[DaskRows, tuple[str, ...]]:
     """The rows of a Dask array or DataFrame, and its column names; nothing is computed."""
-    from psidag.data.ingest import as_rows
+    from psidag.data.containers import as_rows
 
     if hasattr(data, "dtypes"):
         _, names = as_rows(data._meta)
@@ -131,13 +129,13 @@ def partitions(data: Any) -> tuple[DaskRows, tuple[str, ...]]:
 
 
 def _as_rows(piece: Any) -> Rows:
-    from psidag.data.ingest import as_rows
+    from psidag.data.containers import as_rows
 
     return as_rows(piece)[0]
 
 
 def _reduced(work: Callable[[Rows], Part], piece: Any) -> Part:
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         return work(_as_rows(piece))
 
 
@@ -155,7 +153,7 @@ def _same(value: Any) -> Any:
 
 
 def _perform(parcel: bytes, item: Any) -> Any:
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         return _unpacked(parcel)(item)
 
 

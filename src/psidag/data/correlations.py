@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data._entries import Entries
-from psidag.data.moments import Moments
+from psidag.data.moments import Moments, check_scale, spread
 from psidag.data.sources import Source, Table, in_memory, is_wide
 from psidag.system.errors import InputError
 from psidag.system.memory import machine_memory
@@ -146,10 +146,10 @@ def _standardised(table: Table, workers: Workers) -> Correlations:
         mean[part] += shift
         block -= shift[:, None]
         block *= root
-        spread = np.sqrt(np.einsum("ij,ij->i", block, block) / count)
-        spread[spread <= 1e-14 * np.abs(mean[part])] = 0.0
-        sd[part] = spread
-        rows[part] = block / (np.sqrt(count) * np.where(spread > 0, spread, np.inf))[:, None]
+        squares = np.einsum("ij,ij->i", block, block)
+        check_scale(table.names[part], mean[part], squares, block.T)
+        sd[part] = found = spread(squares / count, mean[part])
+        rows[part] = block / (np.sqrt(count) * np.where(found > 0, found, np.inf))[:, None]
 
     workers.map(standardise, tiles(d, 64))
     return Correlations(count, mean, sd, None, rows)

@@ -15,7 +15,7 @@ import numpy as np
 
 from psidag.data.arrays import open_array
 from psidag.data.delimited import open_delimited
-from psidag.data.readers import Block, Choice, Reader, joined, readable
+from psidag.data.readers import Block, Cells, Choice, Reader, joined, readable
 from psidag.data.scans import Batches, Rows, array_batches, batch_rows
 from psidag.system.errors import InputError
 
@@ -114,7 +114,8 @@ def read_table(
     expected = None if reader.rows is None else max(0, part.stop - part.start)
     large = most is not None and expected is not None and expected * width > most
     if reader.array is not None and not large:
-        held = [Block(reader.array[part], next(reader.blocks(), Block(reader.array, ())).cells)]
+        none: Cells = "missing"
+        held = [Block(reader.array[part], next(reader.blocks(), Block(reader.array, (none,) * width)).cells)]
     else:
         blocks = reader.blocks() if from_end and reader.rows is None else _cut(reader.blocks(), part)
         # Of a table that is known to be large the first block says what its columns are like.

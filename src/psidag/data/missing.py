@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.data.scans import Partitions, Rows, Scan, array_batches
-from psidag.data.sources import Source, Summary, Table
+from psidag.data.sources import Source, Summary, Table, in_memory
 from psidag.system.errors import DataWarning, InputError, listing
 
 Missing = Literal["error", "drop", "mean", "pairwise"]
@@ -51,9 +51,9 @@ def complete(X: Rows, names: Sequence[str], weight: Floats | None, missing: str,
         return Table(X, names, weight)
     if missing == "error":
         raise _refusal(gaps, names)
-    _refuse_empty(gaps, names)
     if missing == "drop":
         return _drop(X, names, weight, gaps, least_rows)
+    _refuse_empty(gaps, names)
     if missing == "mean":
         return _fill(X, names, weight)
     if weight is not None:
@@ -249,9 +249,16 @@ def _drop(X: Rows, names: Sequence[str], weight: Floats | None, gaps: _Gaps, lea
     kept = ~np.isnan(X).any(axis=1)
     n, left = len(X), int(kept.sum())
     if left < least_rows:
+        _refuse_empty(gaps, names)
         raise _nothing_left(gaps, names, left)
     _note_dropped(n - left, n)
     return Table(X[kept], names, None if weight is None else weight[kept])
+
+
+def whole_rows(X: Rows, names: Sequence[str], missing: str) -> Rows:
+    """The rows of a batch without missing values; with ``"drop"`` none may be left, which other batches make up for."""
+    source = complete(X, names, None, missing, 0)
+    return source.X if in_memory(source) else X[:0]
 
 
 def _whole_rows(rows: Rows) -> Rows:

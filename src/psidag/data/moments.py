@@ -18,6 +18,10 @@ _BLOCK = 1 << 22
 TILE = 512
 #: A sum of squares from which on products overflow.
 _TOO_LARGE = 1e200
+#: A sum of squares below which they lose digits, or vanish.
+_TOO_SMALL = 1e-285
+#: A standard deviation of up to this share of the mean, two units in the last place, is what rounding makes of none.
+_ROUNDING = 2 * float(np.finfo(np.float64).eps)
 
 
 class Moments:
@@ -110,9 +114,7 @@ class Moments:
     @property
     def sd(self) -> Floats:
         """Standard deviations, exactly zero for columns that vary by no more than the rounding of their mean."""
-        sd = np.sqrt(self.variance)
-        sd[sd <= 1e-14 * np.abs(self.mean)] = 0.0
-        return sd
+        return spread(self.variance, self.mean)
 
     @one_blas_thread()
     def update(
@@ -122,6 +124,8 @@ class Moments:
         workers: Workers | None = None,
     ) -> Moments:
         """Take in more rows; returns itself."""
+        if np.ma.is_masked(batch):
+            raise InputError("moments have no place for masked values: learn_dag takes them, with missing=...")
         rows = np.asarray(batch, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.d:
             raise InputError(f"a batch of shape {rows.shape} does not fit the {self.d} columns seen so far")
@@ -140,7 +144,7 @@ class Moments:
             centred *= np.sqrt(weight)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = gram(centred, workers)
-        self._check_size(mean, scatter)
+        check_scale(self.names, mean, np.diag(scatter), centred)
         self._absorb(total, mean + shift, scatter)
         return self
 
@@ -166,13 +170,6 @@ class Moments:
         twin.count, twin.mean, twin.scatter = self.count, self.mean.copy(), self.scatter.copy()
         return twin
 
-    def _check_size(self, mean: Floats, scatter: Floats) -> None:
-        """Raise over numbers too large to be multiplied with each other; what is not finite is said elsewhere."""
-        large = np.isfinite(mean) & ~(np.diag(scatter) < _TOO_LARGE)
-        if large.any() and np.isfinite(mean).all():
-            culprits = listing([self.names[j] for j in np.flatnonzero(large)])
-            raise InputError(f"values too large to reckon with, beyond 1e100, in {culprits}: give them in larger units")
-
     def _absorb(self, count: float, mean: Floats, scatter: Floats) -> None:
         if count <= 0:
             return
@@ -186,6 +183,34 @@ class Moments:
 
     def __repr__(self) -> str:
         return f"Moments({self.count:g} rows, {self.d} columns)"
+
+
+def spread(variance: Floats, mean: Floats) -> Floats:
+    """Standard deviations, exactly zero where they are no more than the rounding of the mean."""
+    sd = np.sqrt(variance)
+    sd[sd <= _ROUNDING * np.abs(mean)] = 0.0
+    return sd
+
+
+def check_scale(names: Sequence[str], mean: Floats, squares: Floats, centred: Floats) -> None:
+    """Raise over numbers too large, or too small, to be multiplied with each other.
+
+    ``squares`` are sums of the squares of the columns of ``centred``. What is not finite is said elsewhere.
+    """
+    finite = np.isfinite(mean)
+    large = finite & ~(squares < _TOO_LARGE)
+    if large.any() and finite.all():
+        culprits = listing([names[int(j)] for j in np.flatnonzero(large)])
+        raise InputError(f"values too large to reckon with, beyond 1e100, in {culprits}: give them in larger units")
+    faint = np.flatnonzero(squares < _TOO_SMALL)
+    if len(faint):
+        varying = np.abs(centred[:, faint]).max(axis=0, initial=0.0) > _ROUNDING * np.abs(mean[faint])
+        if varying.any():
+            culprits = listing([names[int(j)] for j in faint[varying]])
+            raise InputError(
+                f"values that vary too little to reckon with, by less than 1e-140, in {culprits}: give them in smaller "
+                "units"
+            )
 
 
 def gram(rows: Floats, workers: Workers | None = None) -> Floats:

@@ -48,6 +48,7 @@ def feed(source: Source, batch_size: int, holdout: float, rng: np.random.Generat
         return ScanFeed(cast("Scan", source), batch_size, holdout, rng, workers)
     # Without a first batch behind the pilot there would be nothing to measure the curvature by.
     rows = source.take(PILOT + batch_size, partial=True)
+    source.check_rows()
     if len(rows) == PILOT + batch_size:
         source.give_back(rows[PILOT:])
         return StreamFeed(source, rows[:PILOT], batch_size)

@@ -139,6 +139,14 @@ class Stream:
         """Number of columns."""
         return len(self.names)
 
+    def check_rows(self, least: int = 2) -> None:
+        """Raise unless enough rows have come for anything to be learned."""
+        if self._count < least:
+            raise InputError(
+                f"the stream gave {self._count} rows, and dependence cannot be seen in fewer than {least}: see whether "
+                'its batches are empty, or emptied by missing="drop"'
+            )
+
     def take(self, n: int, *, partial: bool = False) -> Rows:
         """The next n rows; if fewer are to be had, those (``partial``) or none, and they go on waiting."""
         have = sum(map(len, self._waiting))

@@ -16,7 +16,7 @@ from psidag.data.sources import Rows, Source, Stream, Summary, Table
 from psidag.learning.plan import Budget, Learned, Options, Plan, as_generator
 from psidag.solution import Solution
 from psidag.system.archive import Kind, damage_named, read_archive, write_archive
-from psidag.system.errors import InputError
+from psidag.system.errors import InputError, is_number
 from psidag.system.parallel import Jobs, Workers, workers
 
 _KIND = Kind("psidag-stream", 1, "psidag stream")
@@ -66,7 +66,7 @@ class OnlineLearner:
         self._max_time = options.max_time
         self._n_jobs = n_jobs
         self._half_life = half_life = options.half_life
-        if half_life is not None and not half_life > 0:
+        if half_life is not None and not (is_number(half_life) and half_life > 0):
             raise InputError(
                 f"half_life must be a positive number of rows, or None to forget nothing; got {half_life!r}"
             )

@@ -134,6 +134,7 @@ class Plan:
         given = budget or Budget()
         if passes_once(source) and not self.engine.needs_rows:
             source.drain(None if given.max_time is None else time.perf_counter() + given.max_time)
+            source.check_rows()
         task = Task(source, self.constraints, rng, threads, self.score)
         outcome = run(self.engine, task, **given._asdict())
         return Learned(task, outcome)

@@ -21,13 +21,13 @@ from psidag.solution import Solution
 from psidag.solution.diagnostics import noise_warnings
 from psidag.solution.edges import standard_errors
 from psidag.stages.within_order import evidence_penalty, select_within
-from psidag.system.errors import DataWarning, InputError
+from psidag.system.errors import DataWarning, InputError, is_number
 from psidag.system.parallel import Mapper, Workers
 
 
 def check_threshold(threshold: float | None) -> None:
     """Raise unless the threshold is None or a size."""
-    if threshold is not None and not threshold >= 0:
+    if threshold is not None and not (is_number(threshold) and threshold >= 0):
         raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
 
 

@@ -19,7 +19,7 @@ from psidag.graph.constraints import BoundConstraints
 from psidag.run.status import Candidate, Round, Status
 from psidag.scores.gaussian import EQUAL
 from psidag.scores.score import SearchScore
-from psidag.system.errors import InputError
+from psidag.system.errors import InputError, is_number
 from psidag.system.interrupts import Interrupts
 from psidag.system.memory import as_text, in_use
 from psidag.system.parallel import Workers
@@ -45,7 +45,7 @@ class Task:
 
 def check_time(max_time: float | None) -> None:
     """Raise unless this is a time to stop at, or None."""
-    if max_time is not None and not max_time > 0:
+    if max_time is not None and not (is_number(max_time) and max_time > 0):
         raise InputError(f"max_time must be a positive number of seconds or None; got {max_time!r}")
 
 

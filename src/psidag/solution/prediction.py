@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.data.ingest import as_rows
+from psidag.data.containers import as_rows
 from psidag.graph.dag import DAG
 from psidag.system.errors import InputError, listing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 
 
 class InputError(ValueError):
@@ -21,3 +22,8 @@ def listing(items: Sequence[object], limit: int = 5) -> str:
     """Items as a short enumeration: ``'a', 'b', 'c' and 4 more``."""
     shown = ", ".join(repr(item) for item in items[:limit])
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
+
+
+def is_number(value: object) -> bool:
+    """Whether an option is a number, not text that looks like one."""
+    return isinstance(value, Real) and not isinstance(value, bool)

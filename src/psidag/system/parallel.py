@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from psidag.system.errors import InputError
 
@@ -102,7 +103,7 @@ def workers(n_jobs: Jobs = None) -> Iterator[Workers]:
         raise InputError(
             f"n_jobs must be a positive number, -1 or None for all cores, or a psidag.cluster; got {n_jobs!r}"
         )
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if jobs == 1:
             yield Workers(1, None, afar)
         else:
@@ -110,20 +111,56 @@ def workers(n_jobs: Jobs = None) -> Iterator[Workers]:
                 yield Workers(jobs, pool, afar)
 
 
+class _Held:
+    """How many calls want BLAS held to one thread, and what it was set to before the first of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._before: dict[int, int] = {}
+
+    def enter(self) -> None:
+        with self._lock:
+            self._calls += 1
+            for k, library in enumerate(_blas()):
+                number = library.get_num_threads()
+                if number != 1:
+                    self._before.setdefault(k, number)
+                    _set_threads(library, 1)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                for k, number in self._before.items():
+                    _set_threads(_blas()[k], number)
+                self._before = {}
+
+
+_HELD = _Held()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS held to one thread, for work outside of :func:`workers`: its bits then do not depend on the number of cores.
+    """BLAS held to one thread: the bits then do not depend on the number of cores.
 
-    It costs microseconds, so that it can stand around small work; as a decorator it stands around a whole function.
+    The setting is the process's. Calls that overlap in several threads are counted: the first one notes what the
+    setting was, the last one to end puts it back. It costs microseconds, so that it can stand around small work; as a
+    decorator it stands around a whole function.
     """
-    threaded = [(library, number) for library in _blas() if (number := library.get_num_threads()) != 1]
-    for library, _ in threaded:
-        library.set_num_threads(1)
+    _HELD.enter()
     try:
         yield
     finally:
-        for library, number in threaded:
-            library.set_num_threads(number)
+        _HELD.leave()
+
+
+def _set_threads(library: Any, number: int) -> None:
+    """Set a library's threads from any thread; threadpoolctl from 3.7 on heeds only the first one that asks."""
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
+    release(force=True)
+    library.set_num_threads(number)
+    release(force=True)
 
 
 @cache
