@@ -131,8 +131,8 @@ class Targets:
         always = [self.names[j] for j in self.columns if rows - len(self.rows_of(j)) < 2]
         if always:
             raise InputError(
-                f"{listing(always)} was set in every row, so that nothing tells what drives it: leave the column out of "
-                "the interventions, or give rows in which it was left alone"
+                f"{listing(always)} was set in every row, so that nothing tells what drives it: leave it out of the "
+                "interventions, or give rows in which it was left alone"
             )
 
     def take(self, rows: NDArray[np.integer]) -> Targets:
@@ -166,6 +166,7 @@ def _columns(
         meant = f"did you mean {close[0]!r}?" if close else f"columns are {listing(list(index))}"
         raise InputError(
             f"the intervention {unknown[0]!r} in row {row} is none of the columns ({meant}). Rows in which nothing was "
-            f"set are None, empty, or one of {listing(sorted(none - {''}))}; several names are separated by {separator!r}"
+            f"set are None, empty, or one of {listing(sorted(none - {''}))}; several names stand with {separator!r} "
+            "between them"
         )
     return tuple(sorted({index[part] for part in label}))

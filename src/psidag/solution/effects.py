@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.graph.dag import DAG
+from psidag.simulate.experiment import cut
 from psidag.simulate.model import LinearSEM
 
 Floats = NDArray[np.float64]
@@ -37,12 +37,4 @@ def total_effects(dag: DAG, source: int, held: Collection[int] = ()) -> Floats:
 def intervene(model: LinearSEM, values: Mapping[int, float]) -> LinearSEM:
     """The model with some variables set to values: what points at them is cut, and they have no noise."""
     chosen = np.array(sorted(values), dtype=np.intp)
-    keep = np.ones(model.d)
-    keep[chosen] = 0.0
-    weights = sp.csr_array(model.weights @ sp.diags_array(keep))
-    weights.eliminate_zeros()
-    scale = np.array(model.scale, dtype=np.float64)
-    intercept = np.array(model.intercept, dtype=np.float64)
-    scale[chosen] = 0.0
-    intercept[chosen] = [values[int(v)] for v in chosen]
-    return LinearSEM(DAG(weights, model.order, model.names), model.noise, scale, intercept)
+    return cut(model, chosen, [values[int(v)] for v in chosen], np.zeros(len(chosen)))

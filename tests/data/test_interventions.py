@@ -1,0 +1,84 @@
+"""Labels of experiments: what they mean, and what cannot be meant."""
+
+import numpy as np
+import pytest
+
+from psidag import InputError
+from psidag.data.interventions import Interventions
+
+NAMES = ("dose", "diet", "a,b")
+
+
+def conditions(labels, **options):
+    targets = Interventions(labels, **options).bind(NAMES)
+    return [targets.conditions[k] for k in targets.condition]
+
+
+@pytest.mark.parametrize(
+    ("label", "columns"),
+    [
+        (None, ()),
+        ("", ()),
+        (" ", ()),
+        (float("nan"), ()),
+        (np.nan, ()),
+        ("Control", ()),
+        ("non-targeting", ()),
+        ("dose", (0,)),
+        ("diet, dose", (0, 1)),
+        ("dose,diet", (0, 1)),
+        (("diet", "dose"), (0, 1)),
+        ({"dose"}, (0,)),
+        ((), ()),
+        ("a,b", (2,)),
+        (["a,b", "dose"], (0, 2)),
+    ],
+)
+def test_what_labels_mean(label, columns):
+    assert conditions([label, None]) == [columns, ()]
+
+
+def test_other_words_and_separators():
+    assert conditions(["dose+diet", "wild type"], separator="+", none=["Wild Type"]) == [(0, 1), ()]
+
+
+def test_the_same_targets_are_one_condition():
+    targets = Interventions(["dose,diet", "diet,dose", ("diet", "dose"), None]).bind(NAMES)
+    assert targets.conditions == ((), (0, 1))
+    assert not targets.tells_apart(0, 1)
+    assert targets.tells_apart(0, 2)
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        (["dosis", None], "'dosis' in row 0.*did you mean 'dose'"),
+        ([None, "dose;diet"], "'dose;diet' in row 1.*separat|'dose;diet' in row 1"),
+        ([None, 3], "None, a name or several names; got 3"),
+        ("target", "goes with a table that has this column"),
+    ],
+)
+def test_what_cannot_be_meant(labels, says):
+    with pytest.raises(InputError, match=says):
+        Interventions(labels).bind(NAMES)
+
+
+def test_a_column_that_is_a_word_for_nothing():
+    with pytest.raises(InputError, match="'control' is a column and a word"):
+        Interventions([None]).bind(("control", "dose"))
+
+
+def test_options():
+    with pytest.raises(InputError, match="kind must be"):
+        Interventions([None], kind="soft")
+    with pytest.raises(InputError, match="separator must be"):
+        Interventions([None], separator="")
+
+
+def test_every_row_has_a_label_and_every_equation_has_rows():
+    with pytest.raises(InputError, match="2 labels of interventions for 3 rows"):
+        Interventions([None, None]).bind(NAMES).check(3)
+    always = Interventions(["dose", "dose", ("dose", "diet")])
+    with pytest.raises(InputError, match="'dose' was set in every row"):
+        always.bind(NAMES).check(3)
+    Interventions(always.labels, kind="shift").bind(NAMES).check(3)
