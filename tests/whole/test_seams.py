@@ -1,10 +1,12 @@
 """What others may add, each by one object of their own, used through the public API; the library is not touched."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from psidag import InputError, Moments, PsiDAG, Stochastic, bootstrap, fit_dag, learn_dag
+from psidag import Constraints, Exact, InputError, Moments, PsiDAG, Stochastic, bootstrap, fit_dag, learn_dag
 from psidag.simulate import simulate
 
 PROBLEM = simulate("ER2", d=6, n=900, seed=4)
@@ -71,3 +73,23 @@ def test_a_source_of_ones_own_that_breaks_its_word_is_named():
 def test_a_table_with_columns_called_like_the_parts_of_a_source_is_a_table():
     frame = pd.DataFrame(PROBLEM.X[:, :3], columns=["names", "d", "moments"])
     assert learn_dag(frame).names == ("names", "d", "moments")
+
+
+@dataclass(frozen=True)
+class ByEffect:
+    """A projection of one's own: variables in descending sum of what they have on others after A1."""
+
+    def order(self, seen):
+        return seen.constraints.nearest_order(np.argsort(-np.abs(seen.weights).sum(axis=1)))
+
+
+@pytest.mark.parametrize("engine", [Stochastic(ordering=ByEffect(), max_rounds=2), Exact(ordering=ByEffect())])
+def test_a_projection(engine):
+    problem = simulate("ER2", d=8, n=800, seed=0)
+    known = Constraints(required_edges=[(problem.names[3], problem.names[1])])
+    solution = learn_dag(problem.X, engine, names=problem.names, constraints=known, random_state=0)
+    estimator = PsiDAG(solver=engine, constraints=known, random_state=0).fit(problem.X)
+    assert known.bind(problem.names).respects(solution.order)
+    assert estimator.solution_.order.tolist() == solution.order.tolist()
+    plain = learn_dag(problem.X, type(engine)(ordering="psi"), names=problem.names, random_state=0)
+    assert plain.order.tolist() != solution.order.tolist()

@@ -30,9 +30,11 @@ class RowFeed(Protocol):
     samples: int
     sd: Floats
     """Standard deviation of each column."""
+    different: float
+    """How many rows there are to learn from before they come again; no end of them in a stream."""
 
     def take(self) -> Rows | None:
-        """The next batch, centred and weighted; None when a stream has ended."""
+        """The next batch, centred if that was asked for, and weighted; None when a stream has ended."""
         ...
 
     def loss(self, W: NDArray[np.floating]) -> float:
@@ -40,19 +42,27 @@ class RowFeed(Protocol):
         ...
 
 
-def feed(source: Source, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers) -> RowFeed:
-    """Rows of a table or a scan in shuffled epochs, or of a stream as they come."""
+def feed(
+    source: Source,
+    batch_size: int,
+    holdout: float,
+    rng: np.random.Generator,
+    workers: Workers,
+    *,
+    centred: bool = True,
+) -> RowFeed:
+    """Rows of a table or a scan in shuffled epochs, or of a stream as they come; less their mean if ``centred``."""
     if in_memory(source):
-        return TableFeed(source, batch_size, holdout, rng, workers)
+        return TableFeed(source, batch_size, holdout, rng, workers, centred)
     if not passes_once(source):
-        return ScanFeed(cast("Scan", source), batch_size, holdout, rng, workers)
+        return ScanFeed(cast("Scan", source), batch_size, holdout, rng, workers, centred)
     # Without a first batch behind the pilot there would be nothing to measure the curvature by.
     rows = source.take(PILOT + batch_size, partial=True)
     source.check_rows()
     if len(rows) == PILOT + batch_size:
         source.give_back(rows[PILOT:])
-        return StreamFeed(source, rows[:PILOT], batch_size)
-    return TableFeed(Table(rows, source.names), batch_size, holdout, rng, workers)
+        return StreamFeed(source, rows[:PILOT], batch_size, centred)
+    return TableFeed(Table(rows, source.names), batch_size, holdout, rng, workers, centred)
 
 
 def _loss(rows: Rows, W: NDArray[np.floating]) -> float:
@@ -71,11 +81,17 @@ class TableFeed:
     """Shuffled epochs over a table. Rows are gathered, centred and weighted batch by batch; nothing is copied."""
 
     def __init__(
-        self, table: Table, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers
+        self,
+        table: Table,
+        batch_size: int,
+        holdout: float,
+        rng: np.random.Generator,
+        workers: Workers,
+        centred: bool = True,
     ) -> None:
         moments = table.moments(workers)
         self._table = table
-        self._mean = moments.mean
+        self._mean = moments.mean if centred else np.zeros(table.d)
         self._root_weight: Floats | None = None
         if table.sample_weight is not None:
             self._root_weight = np.sqrt(table.sample_weight * (len(table) / table.sample_weight.sum()))
@@ -90,6 +106,7 @@ class TableFeed:
         self.batch_size = min(batch_size, len(self._training))
         self.samples = 0
         self.sd = moments.sd
+        self.different = float(len(self._training))
 
     def take(self) -> Rows:
         """The next batch of the epoch, or the first of a new one."""
@@ -133,10 +150,18 @@ class ScanFeed:
     The rows set aside are spread over all of them, whatever the order they are stored in.
     """
 
-    def __init__(self, scan: Scan, batch_size: int, holdout: float, rng: np.random.Generator, workers: Workers) -> None:
+    def __init__(
+        self,
+        scan: Scan,
+        batch_size: int,
+        holdout: float,
+        rng: np.random.Generator,
+        workers: Workers,
+        centred: bool = True,
+    ) -> None:
         moments = scan.moments(workers)
         self._scan = scan
-        self._mean = moments.mean
+        self._mean = moments.mean if centred else np.zeros(scan.d)
         self._rng = rng
         self._n = n = int(moments.count)
         aside = min(_MOST_HELD_OUT, round(holdout * n))
@@ -149,6 +174,7 @@ class ScanFeed:
         self.batch_size = max(1, min(batch_size, n - aside))
         self.samples = 0
         self.sd = moments.sd
+        self.different = float(max(1, n - aside))
 
     def take(self) -> Rows:
         """The next rows of the epoch, or of a new one."""
@@ -223,9 +249,12 @@ class ScanFeed:
 class StreamFeed:
     """Rows as they come, centred by the running mean; the first ones are set aside."""
 
-    def __init__(self, stream: Stream, pilot: Rows, batch_size: int) -> None:
+    different = math.inf
+
+    def __init__(self, stream: Stream, pilot: Rows, batch_size: int, centred: bool = True) -> None:
         self._stream = stream
         self._pilot = pilot
+        self._centred = centred
         self.batch_size = batch_size
         self.samples = 0
         self.sd = Moments.from_rows(pilot).sd
@@ -234,11 +263,15 @@ class StreamFeed:
         """The next rows, or None at the end of the stream."""
         rows = self._stream.take(self.batch_size)
         self.samples += len(rows)
-        return rows - self._stream.mean if len(rows) else None
+        return rows - self._mean if len(rows) else None
 
     def loss(self, W: NDArray[np.floating]) -> float:
         """½ mean |x − Wᵀx|² over the rows set aside."""
-        return _loss((self._pilot - self._stream.mean).astype(W.dtype), W)
+        return _loss((self._pilot - self._mean).astype(W.dtype), W)
+
+    @property
+    def _mean(self) -> Floats:
+        return self._stream.mean if self._centred else np.zeros(self._stream.d)
 
 
 def typical_scale(sd: Floats) -> float:

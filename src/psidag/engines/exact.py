@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from psidag.graph.order import Order, order_change
 from psidag.run.loop import Progress, Task, equal_noise_only
 from psidag.run.status import Candidate, Status
-from psidag.stages.projection import project
-from psidag.stages.residual_order import residual_variance_order
+from psidag.stages.model import Model, correlations, evident_model
+from psidag.stages.orderings import Ordering, Seen, as_ordering, from_data_alone, order_by, reads_model
 from psidag.stages.within_order import least_squares_within
 from psidag.system.errors import InputError
 from psidag.system.parallel import tiles
@@ -28,7 +28,10 @@ _SLICE = 2e10
 
 
 class State(NamedTuple):
-    """Where the run stands: W is overwritten by the steps of A1, of which ``left`` remain in this round."""
+    """Where the run stands: W is overwritten by the steps of A1, of which ``left`` remain in this round.
+
+    ``model`` has the edges that evidence supports in the order of the round before, for orderings that read it.
+    """
 
     S: Floats
     pull: Floats
@@ -38,6 +41,7 @@ class State(NamedTuple):
     steps: int
     last_order: Order | None
     rows: int
+    model: Model | None = None
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,10 @@ class Exact:
 
     Parameters
     ----------
-    ordering : {"projection", "variance"}
-        Where the order comes from: ψ of the weights after A1, as in the paper, or, with no need of A1, the node of
-        lowest variance given those already placed next (EqVar).
+    ordering : str or Ordering
+        Where the order comes from: "psi" of the weights after A1, as in the paper, or one of its weighted forms;
+        "model", the order of lowest residual variance in the model of the round before; "variance" in the covariance
+        itself, with no need of A1 (EqVar); or an object of one's own. See :mod:`psidag.stages.orderings`.
     gradient_steps : int
         Steps of A1 a round. Some 30 to 100 give the best orders; with many more A1 forgets where it came from.
     max_rounds, patience, tol :
@@ -67,15 +72,14 @@ class Exact:
     name: ClassVar[str] = "exact"
     needs_rows: ClassVar[bool] = False
 
-    ordering: Literal["projection", "variance"] = "projection"
+    ordering: str | Ordering = "psi"
     gradient_steps: int = 50
     max_rounds: int = 20
     patience: int = 2
     tol: float = 1e-4
 
     def __post_init__(self) -> None:
-        if self.ordering not in ("projection", "variance"):
-            raise InputError(f"ordering must be 'projection' or 'variance'; got {self.ordering!r}")
+        as_ordering(self.ordering)
         for name in ("gradient_steps", "max_rounds", "patience"):
             if not getattr(self, name) >= 1:
                 raise InputError(f"{name} must be at least 1; got {getattr(self, name)!r}")
@@ -112,9 +116,11 @@ class Exact:
         projected = _loss(state.S, state.W * task.constraints.allowed_within(order))
         candidate = self._within(task, state, order)
         changed = math.nan if state.last_order is None else order_change(state.last_order, order)
-        done = Status("converged", "residual variances have one order") if self.ordering == "variance" else None
+        ordering = as_ordering(self.ordering)
+        done = Status("converged", "the data alone decide the order") if from_data_alone(ordering) else None
         progress = Progress(state.steps, state.rows, candidate, projected, changed, finished=done)
-        return state._replace(W=candidate.weights.copy(), left=self._to_do(), last_order=order), progress
+        state = state._replace(W=candidate.weights.copy(), left=self._to_do(), last_order=order)
+        return state._replace(model=self._model(task, order) if reads_model(ordering) else None), progress
 
     def conclude(self, task: Task, state: State) -> Candidate:
         """The order of what A1 has so far, and least squares within it."""
@@ -130,13 +136,15 @@ class Exact:
 
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
-        d = task.d
+        d, last_order = task.d, stored_order(held["last_order"], task.d)
+        reads = reads_model(as_ordering(self.ordering))
         return self.init(task)._replace(
             W=stored_array(held["W"], (d, d)),
             pull=stored_array(held["pull"], (d,)),
             left=int(held["left"]),
             steps=int(held["steps"]),
-            last_order=stored_order(held["last_order"], d),
+            last_order=last_order,
+            model=self._model(task, last_order) if reads and last_order is not None else None,
         )
 
     def memory(self, n: int, d: int) -> float:
@@ -144,12 +152,15 @@ class Exact:
         return 90.0 * d**2
 
     def _to_do(self) -> int:
-        return self.gradient_steps if self.ordering == "projection" else 0
+        return 0 if from_data_alone(as_ordering(self.ordering)) else self.gradient_steps
 
     def _order(self, task: Task, state: State) -> Order:
-        if self.ordering == "variance":
-            return residual_variance_order(state.S, task.constraints)
-        return project(state.W, constraints=task.constraints)
+        seen = Seen(state.W, task.constraints, lambda: np.diag(state.S), lambda: state.S, state.model)
+        return order_by(as_ordering(self.ordering), seen)
+
+    def _model(self, task: Task, order: Order) -> Model:
+        moments = task.source.moments(task.workers)
+        return evident_model(*correlations(moments), moments.count, order, task.constraints, task.workers.afar)
 
     def _within(self, task: Task, state: State, order: Order) -> Candidate:
         allowed = None if task.constraints.empty else state.allowed

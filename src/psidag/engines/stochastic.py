@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.rows import RowFeed, feed, typical_scale
 from psidag.data.sources import needs_rows
+from psidag.engines.stochastic_state import Squares, State, dumped, noted, restored
 from psidag.graph.order import Order, check_order, order_change
 from psidag.run.loop import Progress, Task, equal_noise_only
 from psidag.run.status import Candidate, Status
-from psidag.stages.descent import Batch, Descent, Mask, Matrix, start, step
-from psidag.stages.projection import project, source_weights, target_weights
-from psidag.stages.steps import Measured, StepRule, Universal
+from psidag.stages.descent import Batch, Descent, Mask, Matrix, resume, start, step
+from psidag.stages.model import Model, evident_weights
+from psidag.stages.orderings import Ordering, Seen, as_ordering, order_by, reads_model
+from psidag.stages.settling import settled
+from psidag.stages.steps import StepRule, Universal
 from psidag.stages.within_order import least_squares_within
 from psidag.system.errors import InputError
-from psidag.system.tree import stored_array, stored_order
+from psidag.system.tree import stored_order
 
 #: Work per slice in floating-point operations: a fraction of a second, so that clocks and Ctrl-C are heeded.
 _SLICE = 4e9
@@ -29,26 +32,9 @@ _OVERHEAD = 1e7
 _AGAINST_BALL = 0.9
 
 
-class State(NamedTuple):
-    """Where the run stands between two slices.
-
-    ``order`` is the one A2 keeps, or None in A1; ``last_order`` that of the round before.
-    """
-
-    feed: RowFeed
-    scale: NDArray[np.float64]
-    radius: float
-    descent: Descent
-    order: Order | None
-    last_order: Order | None
-    left: int
-    steps: int
-    loss_projected: float
-
-
 @dataclass(frozen=True, eq=False)
 class Stochastic:
-    """min over DAGs W of  E ½ |x − Wᵀx|²  by stochastic gradients (A1), ψ, and gradients within the order (A2).
+    """min over DAGs W of  E ½ |x − Wᵀx|²  by stochastic gradients (A1), an order, and gradients within it (A2).
 
     Parameters
     ----------
@@ -56,21 +42,32 @@ class Stochastic:
         Rows per stochastic gradient; by default 64, or 256 from 2,000 columns on, where passing over W costs
         more than multiplying with it.
     tau1, tau2 : int
-        Steps of A1 and of A2 a round. The average of the iterates begins anew with each.
+        Steps of A1 and of A2 a round.
     rule : StepRule
         :class:`Universal` (its radius found from the data) or :class:`SGD`.
     source_scaling : float
         Steps are taken in W[i, j]·s_i with s_i = sd_i^p · g^(1−p), where sd are the standard deviations, g their
-        geometric mean and p this number. 0 is the plain gradient of the paper, 1 standardises the sources;
-        ½ converges as fast as 1 and ends with better orders. Loss, ψ and result are always those of W.
-    projection : {"plain", "target", "source"}
-        Weights of ψ: none, or the second moments of the appendix, as printed (of the target) or by curvature
-        (of the source).
+        geometric mean and p this number; 1 standardises the sources, ½ converges as fast and ends with better
+        orders. 0 is the plain gradient of the paper, with steps in W itself. Loss, order and result are always
+        those of W.
+    ordering : str or Ordering
+        Where the order comes from: "model" (that of lowest residual variance in the model which A2 ended with, from
+        the second round on), "psi" (the projection of the paper), "psi-target", "psi-source", "psi-curvature" (its
+        weighted forms), "variance" (EqVar), or an object of one's own. See :mod:`psidag.stages.orderings`.
+    average : {"stage", "run"}
+        Whether the average of the iterates begins anew with each A1 and A2, which then go on from it; or is one
+        over the whole run, beside iterates that go on from where they are.
+    intercept : bool
+        Whether rows are centred; the loss of the paper has no intercept.
+    final_solve : bool
+        Whether order and weights are settled at the end on the moments of all rows.
+    threshold : float, optional
+        Weights of at least this size stay, unless the caller names another; by default edges are chosen by evidence.
     holdout : float
-        Share of the rows set aside to judge the rounds.
+        Share of the rows set aside to judge the rounds; 0 to judge them by the rows that they learn from.
     max_rounds, patience, tol :
         Stop after so many rounds, or when the loss on the rows set aside has not fallen by the fraction
-        ``tol`` for ``patience`` rounds.
+        ``tol`` for ``patience`` rounds. Without patience (0) the last round is the answer, not the best.
     start : array of shape (d, d), optional
         W₀ to start from; zero by default.
     order : array of shape (d,), optional
@@ -82,10 +79,13 @@ class Stochastic:
     -----
     The radius D of the universal method must not be less than the norm of the solution in the scaled
     coordinates. If the parents of j were uncorrelated, their scaled weights would satisfy
-    Σ_i (W[i, j] sd_i)² ≤ Var x_j; so D = 2 (Σ_j Var x_j)^½, where the factor covers correlated parents. Should an
-    average come to lie against the ball nevertheless, D is doubled.
+    Σ_i (W[i, j] sd_i)² ≤ Var x_j; so D = 2 (Σ_j Var x_j)^½, where the factor covers correlated parents, and that over g
+    where nothing is scaled. Should an average come to lie against the ball nevertheless, D is doubled.
 
-    The best round's order is kept; where rows outnumber columns its weights are then solved for exactly.
+    The model of an ordering that reads it has those weights of A2's average that the rows support; the rows of the
+    next A1 show what they leave of each variable. At the end the same goes on with the edges that the moments of all
+    rows support, until the order agrees with them; where rows outnumber columns the weights within it are then solved
+    for exactly.
 
     References
     ----------
@@ -100,7 +100,11 @@ class Stochastic:
     tau2: int = 200
     rule: StepRule = field(default_factory=Universal)
     source_scaling: float = 0.5
-    projection: Literal["plain", "target", "source"] = "plain"
+    ordering: str | Ordering = "model"
+    average: Literal["stage", "run"] = "stage"
+    intercept: bool = True
+    final_solve: bool = True
+    threshold: float | None = None
     holdout: float = 0.1
     max_rounds: int = 50
     patience: int = 3
@@ -110,58 +114,102 @@ class Stochastic:
     dtype: Literal["float32", "float64"] = "float32"
 
     def __post_init__(self) -> None:
-        for name in ("tau1", "tau2", "max_rounds", "patience"):
-            if not getattr(self, name) >= 1:
-                raise InputError(f"{name} must be at least 1; got {getattr(self, name)!r}")
+        for name, least in (("tau1", 1), ("tau2", 1), ("max_rounds", 1), ("patience", 0)):
+            if not getattr(self, name) >= least:
+                raise InputError(f"{name} must be at least {least}; got {getattr(self, name)!r}")
         if self.batch_size is not None and not self.batch_size >= 1:
             raise InputError(f"batch_size must be at least 1, or None to have it chosen; got {self.batch_size!r}")
-        if not 0 < self.holdout < 1:
-            raise InputError(f"holdout must be a share between 0 and 1; got {self.holdout!r}")
-        if self.projection not in ("plain", "target", "source"):
-            raise InputError(f"projection must be 'plain', 'target' or 'source'; got {self.projection!r}")
+        if not 0 <= self.holdout < 1:
+            raise InputError(f"holdout must be a share from 0 to below 1; got {self.holdout!r}")
+        if self.average not in ("stage", "run"):
+            raise InputError(f"average must be 'stage' or 'run'; got {self.average!r}")
         if self.dtype not in ("float32", "float64"):
             raise InputError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}")
+        if self.threshold is not None and not self.threshold >= 0:
+            raise InputError(f"threshold must be None or a number from 0 on; got {self.threshold!r}")
+        as_ordering(self.ordering)
+
+    @classmethod
+    def paper(cls, *, radius: float | None = None, **options: Any) -> Stochastic:
+        """ψDAG as it is printed: Algorithms 1 to 3 with the universal method, and nothing of ours.
+
+        One row a gradient, 1,000 steps of A1 and of A2 a round, the plain gradient in W, ψ, one average over the whole
+        run, no intercept, no rows set aside, no solve at the end, the last of ten rounds, threshold 0.3.
+
+        Parameters
+        ----------
+        radius : float, optional
+            D of the universal method, found from the data by default. The authors take it from the true weights.
+        **options
+            Anything of :class:`Stochastic` that is to be otherwise.
+
+        Examples
+        --------
+        >>> Stochastic.paper(radius=20.0, intercept=True).rule
+        Universal(radius=20.0)
+        """
+        printed: dict[str, Any] = {
+            "batch_size": 1,
+            "tau1": 1000,
+            "tau2": 1000,
+            "rule": Universal(radius),
+            "source_scaling": 0.0,
+            "ordering": "psi",
+            "average": "run",
+            "intercept": False,
+            "final_solve": False,
+            "threshold": 0.3,
+            "holdout": 0.0,
+            "max_rounds": 10,
+            "patience": 0,
+            "dtype": "float64",
+        }
+        return cls(**(printed | options))
 
     def init(self, task: Task) -> State:
         """Set rows aside, find the scales and the radius, and take the first gradient."""
         equal_noise_only(task, self.name)
-        d = task.d
-        rows = feed(needs_rows(task.source, self.name), self.rows_at_once(d), self.holdout, task.rng, task.workers)
-        sd = rows.sd
-        p, typical = self.source_scaling, typical_scale(sd)
-        spread = np.where(sd > 0, sd, typical)
-        scale = spread**p * typical ** (1 - p)
+        d, source = task.d, needs_rows(task.source, self.name)
+        rows = feed(source, self.rows_at_once(d), self.holdout, task.rng, task.workers, centred=self.intercept)
+        typical = typical_scale(rows.sd)
+        spread = np.where(rows.sd > 0, rows.sd, typical)
+        p = self.source_scaling
+        scale, unit = (spread**p * typical ** (1 - p), 1.0) if p else (np.ones(d), typical)
         wide = self.dtype == "float64" or spread.max() > 1e6 * spread.min()
         weights = np.zeros((d, d), dtype=np.float64 if wide else np.float32)
         if self.start is not None:
             if np.shape(self.start) != (d, d):
                 raise InputError(f"start must be of shape ({d}, {d}); got {np.shape(self.start)}")
             weights[:] = (np.asarray(self.start) * scale[:, None]).T
-        radius = 2 * max(math.sqrt(float(spread @ spread)), float(np.linalg.norm(weights)))
+        found = 2 * max(math.sqrt(float(spread @ spread)) / unit, float(np.linalg.norm(weights)))
+        radius: float = getattr(self.rule, "radius", None) or found
         order = None if self.order is None else check_order(self.order, d)
         if order is not None and not task.constraints.respects(order):
             raise InputError("the order to keep to contradicts the constraints")
         allowed, steps = self._stage(task, order)
         descent = self._start(task, rows, scale, weights, allowed, radius, None)
-        return State(rows, scale, radius, descent, order, None, steps, 0, math.nan)
+        none = Squares(0, np.zeros(d))
+        return State(rows, scale, radius, descent, order, None, steps, 0, math.nan, none, none)
 
     def rows_at_once(self, d: int) -> int:
         """Rows per stochastic gradient."""
         return self.batch_size or (64 if d < 2000 else 256)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
-        """A slice of gradient steps; at the end of A1 the projection, at the end of A2 the round."""
+        """A slice of gradient steps; at the end of A1 the order, at the end of A2 the round."""
         descent, left = state.descent, state.left
         stop = max(0, left - max(1, int(_SLICE / (4.0 * state.feed.batch_size * task.d**2 + _OVERHEAD))))
         ended: Status | None = None
+        taken: list[Matrix] = []
         while left > stop and ended is None:
             rows = state.feed.take()
             if rows is None:
                 ended = Status("data_ended", "the stream has ended; more rows would allow more rounds")
             else:
+                taken.append(rows)
                 descent = step(descent, self._batch(rows, state.scale, descent.weights), task.workers, self.rule)
                 left -= 1
-        state = state._replace(descent=descent, left=left, steps=state.steps + state.left - left)
+        state = noted(state._replace(descent=descent, left=left, steps=state.steps + state.left - left), taken)
         if ended is None and left > 0:
             return state, Progress(state.steps, state.feed.samples)
         if state.order is None and ended is None:
@@ -169,71 +217,46 @@ class Stochastic:
         return self._close(task, state, ended)
 
     def conclude(self, task: Task, state: State) -> Candidate:
-        """What A2 has so far or, in A1, the projection of what that has."""
+        """What A2 has so far or, in A1, what points forward in the order of what that has."""
         W = self._weights(state)
         order = state.order
         if order is None:
-            order = self._psi(task, state, W)
+            order = self._order(task, state, W)
             W *= task.constraints.allowed_within(order)
         return Candidate(order, W, state.feed.loss(W))
 
     def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
-        """A2 to its end: with more rows than columns, least squares on all rows within the best order."""
+        """A2 to its end: the order that evident edges imply and, with more rows than columns, least squares in it."""
+        if not self.final_solve:
+            return best._replace(threshold=self.threshold)
         moments = task.source.moments(task.workers)
-        if moments.count <= task.d:
-            return best
-        allowed = None if task.constraints.empty else task.constraints.allowed()
-        W = least_squares_within(moments.covariance, best.order, allowed).weights.toarray()
-        return Candidate(best.order, W, state.feed.loss(W))
+        order, W = best.order, best.weights
+        ordering = as_ordering(self.ordering)
+        if self.order is None and reads_model(ordering):
+            order, weights, _ = settled(moments, order, ordering, task.constraints, task.workers.afar)
+            W = weights.toarray()
+        if moments.count > task.d:
+            allowed = None if task.constraints.empty else task.constraints.allowed()
+            W = least_squares_within(moments.covariance, order, allowed).weights.toarray()
+        return Candidate(order, W, state.feed.loss(W), threshold=self.threshold)
 
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
-        descent = state.descent
-        rows: Any = state.feed
-        kept = ("radius", "order", "last_order", "left", "steps", "loss_projected")
-        return {
-            "feed": rows.dump(),
-            **{key: getattr(state, key) for key in kept},
-            **{key: getattr(descent, key) for key in ("weights", "average", "gradient", "averaged", "here")},
-            "rule": descent.rule_state,
-        }
+        return dumped(state)
 
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
-        d, state = task.d, self.init(task)
-        rows: Any = state.feed
-        rows.restore(held["feed"])
-        order, last_order = (stored_order(held[key], d) for key in ("order", "last_order"))
-        weights, average, gradient = (
-            stored_array(held[key], (d, d), state.descent.weights.dtype) for key in ("weights", "average", "gradient")
-        )
-        descent = state.descent._replace(
-            weights=weights,
-            average=average,
-            gradient=gradient,
-            free=_mask(self._stage(task, order)[0]),
-            averaged=int(held["averaged"]),
-            here=Measured(*held["here"]),
-            rule_state=_like(state.descent.rule_state, held["rule"]),
-        )
-        return state._replace(
-            radius=float(held["radius"]),
-            descent=descent,
-            order=order,
-            last_order=last_order,
-            left=int(held["left"]),
-            steps=int(held["steps"]),
-            loss_projected=float(held["loss_projected"]),
-        )
+        order = stored_order(held["order"], task.d)
+        return restored(self.init(task), held, _mask(self._stage(task, order)[0]))
 
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data: weights, averages, masks and the covariance."""
         return 96.0 * d**2
 
     def _project(self, task: Task, state: State) -> State:
-        """ψ, between A1 and A2: the average keeps what points forward in the new order."""
+        """Between A1 and A2: the average keeps what points forward in the new order."""
         W = self._weights(state)
-        order = self._psi(task, state, W)
+        order = self._order(task, state, W)
         loss = state.feed.loss(W * task.constraints.allowed_within(order))
         return self._switch(task, state, order)._replace(loss_projected=loss)
 
@@ -244,6 +267,11 @@ class Stochastic:
         progress = Progress(state.steps, state.feed.samples, candidate, state.loss_projected, changed, finished=ended)
         if ended is not None:
             return state, progress
+        if reads_model(as_ordering(self.ordering)) and math.isfinite(candidate.loss):
+            behind = float(min(state.descent.averaged * state.feed.batch_size, state.feed.different))
+            noise = 2 * candidate.loss / task.d
+            kept = evident_weights(candidate.weights, state.feed.sd, noise, behind)
+            state = state._replace(kept=kept, residuals=Squares(0, np.zeros(task.d)))
         state = self._switch(task, state, None if self.order is None else state.order)
         return state._replace(last_order=candidate.order, loss_projected=math.nan), progress
 
@@ -254,13 +282,18 @@ class Stochastic:
         return task.constraints.allowed_within(order), self.tau2
 
     def _switch(self, task: Task, state: State, order: Order | None) -> State:
-        """Go on from the average in the other stage, with what is known of the curvature."""
+        """Go on in the other stage with what is known of the curvature, from the average or with it."""
         descent, radius = state.descent, state.radius
+        allowed, steps = self._stage(task, order)
+        if self.average == "run":
+            batch = self._first(task, state.feed, state.scale, descent.weights)
+            return state._replace(
+                descent=resume(descent, _mask(allowed), batch, task.workers), order=order, left=steps
+            )  # fmt: skip
         weights = descent.average if descent.averaged else descent.weights
         rule_state = descent.rule_state
         if float(np.linalg.norm(weights)) > _AGAINST_BALL * radius:
             radius, rule_state = 2 * radius, None
-        allowed, steps = self._stage(task, order)
         descent = self._start(task, state.feed, state.scale, weights, allowed, radius, rule_state)
         return state._replace(descent=descent, radius=radius, order=order, left=steps)
 
@@ -274,11 +307,15 @@ class Stochastic:
         radius: float,
         rule_state: object,
     ) -> Descent:
-        first = rows.take()
-        if first is None:
-            first = np.zeros((1, task.d))
-        batch = self._batch(first, scale, weights)
-        return start(weights, _mask(allowed), batch, task.workers, self.rule, radius, rule_state)
+        first = self._first(task, rows, scale, weights)
+        # One average for the run is the method as published, where the trial is of a sample of its own.
+        other = self._first(task, rows, scale, weights) if self.average == "run" else None
+        return start(weights, _mask(allowed), first, task.workers, self.rule, radius, rule_state, other)
+
+    def _first(self, task: Task, rows: RowFeed, scale: NDArray[np.float64], like: Matrix) -> Batch:
+        """A batch for a gradient that comes before the first step, or zeros where a stream has ended."""
+        taken = rows.take()
+        return self._batch(np.zeros((1, task.d)) if taken is None else taken, scale, like)
 
     def _batch(self, rows: NDArray[np.floating], scale: NDArray[np.float64], like: Matrix) -> Batch:
         return Batch(rows.astype(like.dtype), (rows / scale).astype(like.dtype))
@@ -290,18 +327,18 @@ class Stochastic:
         W: Matrix = np.ascontiguousarray((scaled / state.scale.astype(scaled.dtype)).T)
         return W
 
-    def _psi(self, task: Task, state: State, W: Matrix) -> Order:
-        weights = {
-            "plain": lambda _: None,
-            "target": target_weights,
-            "source": source_weights,
-        }[self.projection](state.feed.sd**2)
-        return project(W, weights=weights, constraints=task.constraints)
-
-
-def _like(state: Any, held: Any) -> Any:
-    """What is held, as the kind of tuple that the state of a step rule is; anything else as it is."""
-    return type(state)(*held) if isinstance(state, tuple) else held
+    def _order(self, task: Task, state: State, W: Matrix) -> Order:
+        model = None
+        if state.kept is not None and state.residuals.rows and state.last_order is not None:
+            model = Model(state.last_order, state.kept, state.residuals.mean)
+        seen = Seen(
+            W,
+            task.constraints,
+            second_moment=lambda: state.squares.mean,
+            covariance=lambda: task.source.moments(task.workers).covariance,
+            model=model,
+        )
+        return order_by(as_ordering(self.ordering), seen)
 
 
 def _mask(allowed: NDArray[np.bool_]) -> Mask:

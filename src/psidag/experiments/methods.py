@@ -97,12 +97,12 @@ METHODS: dict[str, Method] = {
     ),
     "psidag-target": Method(
         "ψDAG, weighted as printed",
-        lambda *_: Stochastic(projection="target"),
+        lambda *_: Stochastic(ordering="psi-target"),
         "samples", "#882255", "h", (0.1, 0.4, 2.0), "--", stream=True,
     ),
     "psidag-source": Method(
         "ψDAG, weighted by curvature",
-        lambda *_: Stochastic(projection="source"),
+        lambda *_: Stochastic(ordering="psi-curvature"),
         "samples", "#999933", ">", (0.1, 0.4, 2.0), ":", stream=True,
     ),
     "order-true": Method(

@@ -12,6 +12,7 @@ from psidag.data.correlations import SINGLE_FROM, matrix_fits
 from psidag.data.sources import is_wide
 from psidag.learning.plan import choose_engine
 from psidag.run.loop import Engine
+from psidag.stages.orderings import as_ordering, from_data_alone
 from psidag.system.parallel import tiles, workers
 
 #: Rounds that a run of the stochastic engine usually takes: 4 to 10 on simulated data, more on real ones.
@@ -71,8 +72,8 @@ def _stochastic(engine: Engine, n: int, d: int, pace: Pace) -> float:
 
 
 def _exact(engine: Engine, n: int, d: int, pace: Pace) -> float:
-    by_gradients = getattr(engine, "ordering", "projection") == "projection"
-    steps: int = _EXACT_ROUNDS * getattr(engine, "gradient_steps", 0) if by_gradients else 1
+    one_round = from_data_alone(as_ordering(getattr(engine, "ordering", "psi")))
+    steps: int = 1 if one_round else _EXACT_ROUNDS * getattr(engine, "gradient_steps", 0)
     # Double precision, at half the speed; the gradient's element-wise part takes a quarter on top.
     return 2.5 * (2.0 * steps * d**3 + float(n) * d**2) / pace.flops
 

@@ -13,16 +13,16 @@ from psidag.data.checks import data_warnings
 from psidag.data.moments import Moments
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
-from psidag.graph.order import Order
 from psidag.run.loop import Task
 from psidag.run.status import Candidate, Fitted, Round, Status
 from psidag.scores.score import SearchScore
 from psidag.solution import Solution
 from psidag.solution.diagnostics import noise_warnings
 from psidag.solution.edges import standard_errors
-from psidag.stages.within_order import evidence_penalty, select_within
+from psidag.stages.model import correlations, evident_model
+from psidag.stages.within_order import evidence_penalty
 from psidag.system.errors import DataWarning, InputError, is_number
-from psidag.system.parallel import Mapper, Workers
+from psidag.system.parallel import Workers
 
 
 def check_threshold(threshold: float | None) -> None:
@@ -35,6 +35,7 @@ def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> t
     """The weights that stay: as the engine chose them, or by a rule where it has none or a threshold is given."""
     if candidate.fitted is not None and threshold is None:
         return candidate.weights, candidate.fitted
+    threshold = candidate.threshold if threshold is None else threshold
     moments = task.source.moments(task.workers)
     return select_edges(moments, candidate, threshold, task.constraints, task.workers)
 
@@ -48,7 +49,8 @@ def select_edges(
 ) -> tuple[sp.csr_array, Fitted]:
     """The weights that stay: those that evidence supports within the candidate's order, or those of a size."""
     if threshold is None:
-        weights = _by_evidence(moments, candidate.order, constraints, threads.afar)
+        C, sd = correlations(moments)
+        weights = evident_model(C, sd, moments.count, candidate.order, constraints, threads.afar).weights
         rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
     else:
         weights = _by_size(candidate, threshold, constraints)
@@ -101,15 +103,6 @@ def warned(solution: Solution, moments: Moments | None, score: SearchScore | Non
     for sentence in sentences:
         warnings.warn(sentence, DataWarning, stacklevel=4)
     return replace(solution, warnings=tuple(sentences))
-
-
-def _by_evidence(moments: Moments, order: Order, constraints: BoundConstraints, machines: Mapper) -> sp.csr_array:
-    """Parents by evidence, judged on correlations so that units do not matter."""
-    sd = np.where(moments.sd > 0, moments.sd, 1.0)
-    C = moments.scatter / (moments.count * np.outer(sd, sd))
-    np.fill_diagonal(C, 1.0)
-    selected = select_within(C, moments.count, order, machines, constraints=constraints)
-    return sp.csr_array(sp.diags_array(1 / sd) @ selected.weights @ sp.diags_array(sd))
 
 
 def _by_size(candidate: Candidate, threshold: float, constraints: BoundConstraints) -> sp.csr_array:

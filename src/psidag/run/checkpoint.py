@@ -199,8 +199,8 @@ def _round(held: Any) -> Round:
 def _candidate(held: Any, d: int) -> Candidate | None:
     if held is None:
         return None
-    order, weights, loss, fitted = held
+    order, weights, loss, fitted, threshold = held
     checked = stored_order(order, d)
     if weights.shape != (d, d) or checked is None:
         raise ValueError("the best DAG does not fit the data")
-    return Candidate(checked, weights, float(loss), None if fitted is None else Fitted(*fitted))
+    return Candidate(checked, weights, float(loss), None if fitted is None else Fitted(*fitted), threshold)

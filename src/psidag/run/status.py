@@ -55,10 +55,12 @@ class Fitted(NamedTuple):
 class Candidate(NamedTuple):
     """A DAG on the way: an order, the weights within it (dense or sparse, W[i, j] for i → j) and its loss.
 
-    ``fitted`` is there where the weights are of chosen edges only and need no selection.
+    ``fitted`` is there where the weights are of chosen edges only and need no selection; ``threshold`` where the
+    engine goes with a size of its own that weights must have to stay.
     """
 
     order: Order
     weights: Any
     loss: float
     fitted: Fitted | None = None
+    threshold: float | None = None

@@ -51,11 +51,12 @@ def start(
     rule: StepRule,
     radius: float,
     rule_state: Any = None,
+    trial_batch: Batch | None = None,
 ) -> Descent:
     """Begin at ``weights`` (cut to ``free``, overwritten from here on) with a new average.
 
-    Without a ``rule_state`` to go on from, the rule is given a trial step of length ``radius`` on the same
-    batch, so that the difference of the two gradients is due to curvature alone.
+    Without a ``rule_state`` to go on from, the rule is given a trial step of length ``radius``. It is on the same
+    batch, so that the difference of the two gradients is due to curvature alone, unless it has one of its own.
     """
     weights *= free
     gradient, spare = np.empty_like(weights), np.zeros_like(weights)
@@ -67,9 +68,18 @@ def start(
         np.subtract(trial, weights, out=spare)
         before = float(np.vdot(spare, gradient))
         there = np.empty_like(weights)
-        along, _, _ = _gradient(trial, there, spare, free, batch, workers)
+        along, _, _ = _gradient(trial, there, spare, free, trial_batch or batch, workers)
         rule_state = rule.init(here._replace(moved=float(np.vdot(spare, spare)), bend=along - before), radius)
     return Descent(weights, np.zeros_like(weights), gradient, spare, free, 0, here, rule_state)
+
+
+def resume(state: Descent, free: Mask, batch: Batch, workers: Workers) -> Descent:
+    """Go on under another mask, to which iterate and average are cut, with all that was learned so far."""
+    state.weights[:] *= free
+    state.average[:] *= free
+    _, steepness, slope = _gradient(state.weights, state.gradient, state.spare, free, batch, workers)
+    here = Measured(float(np.vdot(state.weights, state.weights)), slope, steepness)
+    return state._replace(free=free, here=here)
 
 
 def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule) -> Descent:
