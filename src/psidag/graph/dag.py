@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from psidag.graph.order import CycleError, Order, as_adjacency, check_order, positions, topological_order
+from psidag.graph.order import CycleError, Order, as_adjacency, check_order, edge_ends, positions, topological_order
 from psidag.system.errors import InputError
 
 
@@ -24,7 +24,8 @@ class DAG:
     """A weighted directed acyclic graph.
 
     ``weights[i, j]`` is the weight of the edge i → j and ``order`` lists the vertices such that every edge
-    points forward in it. Build one with :meth:`from_weights`, which checks both.
+    points forward in it. Every entry that ``weights`` stores is an edge, also one of weight 0: prior knowledge may
+    require an edge that the data give no weight. Build a DAG with :meth:`from_weights`, which checks both.
 
     Examples
     --------
@@ -38,9 +39,19 @@ class DAG:
     names: tuple[str, ...]
 
     @classmethod
-    def from_weights(cls, weights: Any, order: ArrayLike | None = None, names: Sequence[str] | None = None) -> DAG:
-        """A DAG from a matrix with ``weights[i, j]`` for i → j; the order is found unless it is given."""
-        matrix = as_adjacency(weights)
+    def from_weights(
+        cls,
+        weights: Any,
+        order: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        zeros: bool = False,
+    ) -> DAG:
+        """A DAG from a matrix with ``weights[i, j]`` for i → j; the order is found unless it is given.
+
+        Zeros are no edges, unless ``zeros`` says that those which a sparse matrix stores are edges of weight 0.
+        """
+        matrix = as_adjacency(weights, zeros=zeros)
         d = matrix.shape[0]
         if names is None:
             names = default_names(d)
@@ -48,14 +59,14 @@ class DAG:
             raise InputError(f"{len(names)} names were given for a graph of {d} vertices")
         if order is None:
             try:
-                found = topological_order(matrix)
+                found = topological_order(matrix, zeros=True)
             except CycleError as error:
                 steps = " -> ".join(str(names[v]) for v in error.cycle)
                 raise CycleError(f"the graph has a cycle: {steps}", error.cycle) from None
         else:
             found = check_order(order, d)
             place = positions(found)
-            rows, cols = matrix.nonzero()
+            rows, cols = edge_ends(matrix)
             backwards = np.flatnonzero(place[rows] >= place[cols])
             if len(backwards):
                 i, j = rows[backwards[0]], cols[backwards[0]]
@@ -82,7 +93,8 @@ class DAG:
             raise InputError(f"the edges name {unknown[0]!r}, which is not among the {len(names)} names given")
         rows, cols = ([index[e[side]] if isinstance(e[side], str) else int(e[side]) for e in ends] for side in (0, 1))
         values = [float(edge[2]) if len(edge) > 2 else 1.0 for edge in given]
-        return cls.from_weights(sp.coo_array((values, (rows, cols)), shape=(len(names), len(names))), names=names)
+        matrix = sp.coo_array((values, (rows, cols)), shape=(len(names), len(names)))
+        return cls.from_weights(matrix, names=names, zeros=True)
 
     @property
     def d(self) -> int:

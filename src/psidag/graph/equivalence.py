@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidag.graph.dag import DAG
-from psidag.graph.order import positions
+from psidag.graph.order import edge_ends, positions
 
 
 def cpdag(graph: Any) -> sp.csr_array:
@@ -60,7 +60,7 @@ def cpdag(graph: Any) -> sp.csr_array:
             turned += [(y, z) for z in into_y - compelled[y]]
         else:
             compelled[y] = into_y
-    rows, cols = dag.weights.nonzero()
+    rows, cols = edge_ends(dag.weights)
     extra = np.array(turned, dtype=np.intp).reshape(-1, 2)
     rows, cols = np.concatenate([rows, extra[:, 0]]), np.concatenate([cols, extra[:, 1]])
     return sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, cols)), shape=(dag.d, dag.d))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from psidag.graph.dag import DAG
 from psidag.graph.equivalence import cpdag
-from psidag.graph.order import as_adjacency, check_order, positions
+from psidag.graph.order import as_adjacency, check_order, edge_ends, positions
 from psidag.system.errors import InputError
 
 __all__ = [
@@ -155,7 +155,7 @@ def order_errors(truth: Any, order: ArrayLike) -> int:
     """
     matrix = as_matrix(truth)
     place = positions(check_order(order, matrix.shape[0]))
-    rows, cols = matrix.nonzero()
+    rows, cols = edge_ends(matrix)
     return int(np.sum(place[rows] > place[cols]))
 
 
@@ -268,7 +268,7 @@ def _same_size(truth: Any, learned: Any) -> tuple[sp.csr_array, sp.csr_array]:
 
 def _pairs(matrix: sp.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The joined pairs as sorted numbers, and their marks: 1 for low → high, 2 for high → low, 3 for both."""
-    rows, cols = (side.astype(np.int64) for side in matrix.nonzero())
+    rows, cols = (side.astype(np.int64) for side in edge_ends(matrix))
     if np.any(rows == cols):
         raise InputError(f"the graph has an edge from vertex {int(rows[rows == cols][0])} to itself")
     d = matrix.shape[0]

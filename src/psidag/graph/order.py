@@ -58,22 +58,33 @@ def order_change(old: Order, new: Order) -> float:
     return float(np.abs(positions(old) - positions(new)).sum() / max(1, d * d // 2))
 
 
-def as_adjacency(graph: Any) -> sp.csr_array:
-    """A square sparse matrix with no stored zeros, from an array or any SciPy matrix; never the caller's own."""
+def as_adjacency(graph: Any, *, zeros: bool = False) -> sp.csr_array:
+    """A square sparse matrix from an array or any SciPy matrix; never the caller's own.
+
+    Zeros that a sparse matrix stores are left out unless ``zeros`` says that they are edges of weight 0.
+    """
     matrix = sp.csr_array(graph, copy=True)
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"an adjacency matrix must be square; got shape {matrix.shape}")
     matrix.sum_duplicates()
-    matrix.eliminate_zeros()
+    if not zeros:
+        matrix.eliminate_zeros()
     return matrix
 
 
-def topological_levels(graph: Any) -> list[Order]:
+def edge_ends(matrix: Any) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Sources and targets of all edges that a sparse matrix stores, those of weight 0 included."""
+    found = sp.coo_array(matrix)
+    return found.row, found.col
+
+
+def topological_levels(graph: Any, *, zeros: bool = False) -> list[Order]:
     """The vertices level by level: level k holds those whose longest path from a source has k edges.
 
-    Kahn's algorithm. A cyclic graph raises :class:`CycleError`, which prints one cycle.
+    Kahn's algorithm. A cyclic graph raises :class:`CycleError`, which prints one cycle. ``zeros`` is as in
+    :func:`as_adjacency`.
     """
-    edges = as_adjacency(graph)
+    edges = as_adjacency(graph, zeros=zeros)
     d = edges.shape[0]
     waiting = np.bincount(edges.indices, minlength=d)
     ready = np.flatnonzero(waiting == 0)
@@ -89,12 +100,13 @@ def topological_levels(graph: Any) -> list[Order]:
     return levels
 
 
-def topological_order(graph: Any) -> Order:
+def topological_order(graph: Any, *, zeros: bool = False) -> Order:
     """An order in which every edge points forward: the levels one after another.
 
-    Ties keep the order of the columns. A cyclic graph raises :class:`CycleError`, which prints one cycle.
+    Ties keep the order of the columns. A cyclic graph raises :class:`CycleError`, which prints one cycle. ``zeros`` is
+    as in :func:`as_adjacency`.
     """
-    return np.concatenate([np.empty(0, dtype=np.intp), *topological_levels(graph)])
+    return np.concatenate([np.empty(0, dtype=np.intp), *topological_levels(graph, zeros=zeros)])
 
 
 def by_row(columns: sp.csc_array) -> NDArray[np.intp]:

@@ -9,17 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from psidag.data.blocks import MomentBlocks
 from psidag.data.ingest import as_source
-from psidag.graph.constraints import Constraints
+from psidag.graph.constraints import Constraints, unconstrained
 from psidag.graph.dag import DAG
 from psidag.graph.order import check_order, topological_order
 from psidag.learning.plan import bind
-from psidag.learning.selection import assemble, check_threshold, fitted, select_edges, warned
+from psidag.learning.selection import assemble, check_threshold, select_edges, warned
 from psidag.run.status import Candidate, Status
 from psidag.solution import Solution
+from psidag.stages.regressions import regressions
 from psidag.stages.within_order import least_squares_within
 from psidag.system.errors import InputError, listing
-from psidag.system.parallel import Jobs, one_blas_thread, workers
+from psidag.system.parallel import SERIAL, Jobs, one_blas_thread, workers
 
 
 def fit_order(
@@ -64,7 +66,7 @@ def fit_order(
         full = least_squares_within(moments.covariance, given, allowed)
         candidate = Candidate(given, full.weights, 0.5 * float(full.residual_variance.sum()))
         status = Status("converged", "an order determines its regressions")
-        weights, found = select_edges(moments, candidate, threshold, bound, threads)
+        weights, found = select_edges(source, candidate, threshold, bound, threads)
     solution = assemble("within the given order", DAG(weights, given, source.names), found, candidate, status)
     return warned(solution, moments, None)
 
@@ -85,15 +87,10 @@ def fit_dag(
     source = as_source(data, names=names, sample_weight=sample_weight)
     pattern = _match(dag, source.names)
     moments = source.moments()
-    weights = sp.lil_array((source.d, source.d))
-    columns = sp.csc_array(pattern)
-    S = moments.covariance
-    for j in range(source.d):
-        parents = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
-        if len(parents):
-            weights[parents, [j]] = np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0][:, None]
-    learned = DAG(sp.csr_array(weights), topological_order(pattern), source.names)
-    found = fitted(moments, learned, "as given")
+    blocks = MomentBlocks(moments)
+    fit = regressions(blocks, pattern, SERIAL)
+    learned = DAG(fit.weights, topological_order(pattern, zeros=True), source.names)
+    found = fit.fitted(blocks, unconstrained(source.names), "as given")
     candidate = Candidate(learned.order, learned.weights, 0.5 * float(found.residual_variance.sum()), found)
     status = Status("converged", "a DAG determines its regressions")
     solution = assemble("within the given graph", learned, found, candidate, status)
@@ -118,5 +115,6 @@ def _match(dag: Any, names: Sequence[str]) -> sp.csr_array:
     if set(dag.names) != set(names):
         strangers = sorted(set(dag.names) ^ set(names))
         raise InputError(f"the graph and the table do not have the same variables: {listing(strangers)}")
-    where = [dag.names.index(name) for name in names]
+    place = {name: k for k, name in enumerate(dag.names)}
+    where = [place[name] for name in names]
     return sp.csr_array(dag.weights[where][:, where])

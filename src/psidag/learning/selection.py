@@ -9,8 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from psidag.data.blocks import blocks
 from psidag.data.checks import data_warnings
 from psidag.data.moments import Moments
+from psidag.data.sources import Source
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
 from psidag.run.loop import Task
@@ -18,8 +20,8 @@ from psidag.run.status import Candidate, Fitted, Round, Status
 from psidag.scores.score import SearchScore
 from psidag.solution import Solution
 from psidag.solution.diagnostics import noise_warnings
-from psidag.solution.edges import standard_errors
 from psidag.stages.model import correlations, evident_model
+from psidag.stages.regressions import regressions
 from psidag.stages.within_order import evidence_penalty
 from psidag.system.errors import DataWarning, InputError, is_number
 from psidag.system.parallel import Workers
@@ -36,33 +38,32 @@ def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> t
     if candidate.fitted is not None and threshold is None:
         return candidate.weights, candidate.fitted
     threshold = candidate.threshold if threshold is None else threshold
-    moments = task.source.moments(task.workers)
-    return select_edges(moments, candidate, threshold, task.constraints, task.workers)
+    return select_edges(task.source, candidate, threshold, task.constraints, task.workers)
 
 
 def select_edges(
-    moments: Moments,
+    source: Source,
     candidate: Candidate,
     threshold: float | None,
     constraints: BoundConstraints,
     threads: Workers,
 ) -> tuple[sp.csr_array, Fitted]:
-    """The weights that stay: those that evidence supports within the candidate's order, or those of a size."""
+    """The weights that stay: those that evidence supports within the candidate's order, or those of a size.
+
+    Required edges stay, whatever the evidence and their size. A threshold takes memory in proportion to the edges.
+    """
     if threshold is None:
+        moments = source.moments(threads)
         C, sd = correlations(moments)
-        weights = evident_model(C, sd, moments.count, candidate.order, constraints, threads.afar).weights
+        model = evident_model(C, sd, moments.count, candidate.order, constraints, threads.afar)
+        edges = constraints.with_required(model.weights)
         rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
     else:
-        weights = _by_size(candidate, threshold, constraints)
+        edges = _by_size(candidate, threshold, constraints)
         rule = f"weights of at least {threshold:g}"
-    return weights, fitted(moments, DAG(weights, candidate.order, moments.names), rule)
-
-
-def fitted(moments: Moments, dag: DAG, rule: str) -> Fitted:
-    """What moments say of a DAG with given weights."""
-    residual_variance = _residual_variance(moments, dag.weights)
-    errors = standard_errors(moments, dag, residual_variance)
-    return Fitted(moments.count, moments.mean, moments.variance, residual_variance, errors, rule)
+    data = blocks(source, threads)
+    found = regressions(data, edges, threads, refit=threshold is None)
+    return found.weights, found.fitted(data, constraints, rule)
 
 
 def loss_on_moments(moments: Moments, W: sp.csr_array, intercept: NDArray[np.float64]) -> float:
@@ -88,6 +89,7 @@ def assemble(
         selection=found.selection,
         candidate=candidate,
         standard_error=found.standard_error,
+        warnings=found.remarks,
     )
 
 
@@ -97,7 +99,7 @@ def warned(solution: Solution, moments: Moments | None, score: SearchScore | Non
     The solution comes back with the warnings in it.
     """
     sd = np.sqrt(solution.variance) if moments is None else moments.sd
-    sentences = data_warnings(solution.names, solution.n_samples, sd, moments)
+    sentences = [*solution.warnings, *data_warnings(solution.names, solution.n_samples, sd, moments)]
     if score is not None and score.equal_variances:
         sentences += noise_warnings(solution.variance, solution.residual_variance, solution.n_samples)
     for sentence in sentences:
@@ -110,8 +112,9 @@ def _by_size(candidate: Candidate, threshold: float, constraints: BoundConstrain
     found = sp.coo_array(candidate.weights)
     keep = (np.abs(found.data) >= threshold) & (found.data != 0)
     if len(constraints.required):
-        keep |= np.asarray(constraints.required_matrix.tocsr()[found.row, found.col] != 0).ravel()
-    return sp.csr_array((found.data[keep], (found.row[keep], found.col[keep])), shape=found.shape, dtype=np.float64)
+        keep |= np.isin(found.row.astype(np.intp) * constraints.d + found.col, constraints.required_keys)
+    kept = sp.coo_array((found.data[keep], (found.row[keep], found.col[keep])), shape=found.shape)
+    return constraints.with_required(kept)
 
 
 def _residual_variance(moments: Moments, W: sp.csr_array) -> NDArray[np.float64]:

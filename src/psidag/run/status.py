@@ -42,7 +42,10 @@ class Round(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What an engine that chooses the edges itself knows of its DAG and of the rows behind it."""
+    """What is known of a DAG whose edges are chosen, and of the rows behind it.
+
+    ``standard_error`` follows the entries of the weights; ``remarks`` are sentences about what to distrust.
+    """
 
     n_samples: float
     mean: NDArray[np.float64]
@@ -50,6 +53,7 @@ class Fitted(NamedTuple):
     residual_variance: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     selection: str
+    remarks: tuple[str, ...] = ()
 
 
 class Candidate(NamedTuple):

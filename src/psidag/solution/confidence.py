@@ -98,9 +98,8 @@ class Confidence:
     def add(self, weights: sp.csr_array, *, settled: bool = True) -> Confidence:
         """One more replicate, by Welford's update of mean and scatter."""
         found = sp.coo_array(weights)
-        there = found.data != 0
         d = len(self.names)
-        new = found.row[there].astype(np.int64) * d + found.col[there]
+        new = found.row.astype(np.int64) * d + found.col
         old = self._keys(self.sources, self.targets)
         keys = np.union1d(old, new)
         times = np.zeros(len(keys), dtype=np.int64)
@@ -108,9 +107,9 @@ class Confidence:
         known, seen = np.searchsorted(keys, old), np.searchsorted(keys, new)
         times[known], mean[known], scatter[known] = self.times, self.weight_mean, self.weight_scatter
         times[seen] += 1
-        gap = found.data[there] - mean[seen]
+        gap = found.data - mean[seen]
         mean[seen] += gap / times[seen]
-        scatter[seen] += gap * (found.data[there] - mean[seen])
+        scatter[seen] += gap * (found.data - mean[seen])
         return replace(
             self,
             replicates=self.replicates + 1,
@@ -157,7 +156,8 @@ class Confidence:
         ranked = ranked[kept]
         d = len(self.names)
         ends = self.sources[ranked], self.targets[ranked]
-        return DAG(sp.csr_array((self.weight_mean[ranked], ends), shape=(d, d)), order, self.names)
+        found = sp.coo_array((self.weight_mean[ranked], ends), shape=(d, d))
+        return DAG(self.constraints.with_required(found), order, self.names)
 
     def stability(
         self,

@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.data.moments import Moments
 from psidag.graph.dag import DAG
-from psidag.graph.order import by_row
 from psidag.solution.tables import EdgeRows
 
 Floats = NDArray[np.float64]
-
-#: Parents of which one has less than this left, in standard deviations, given the others are collinear.
-_COLLINEAR = 1e-5
 
 
 class Edge(NamedTuple):
@@ -98,29 +91,3 @@ class SupportTable(EdgeRows[Support]):
 
     _row = Support
     _headings: ClassVar = {"reverse_support": "reverse", "weight_sd": "sd"}
-
-
-def standard_errors(moments: Moments, dag: DAG, residual_variance: Floats) -> Floats:
-    """The standard error of each weight, in the order of ``dag.edges()``.
-
-    For node j with parents P: (σ_j² / (n − |P| − 1) · [S_PP⁻¹]_ii)^½, the usual one of least squares. Not a number
-    where parents are collinear or not outnumbered by rows.
-    """
-    columns = sp.csc_array(dag.weights)
-    found = np.full(columns.nnz, np.nan)
-    for j in range(dag.d):
-        part = slice(int(columns.indptr[j]), int(columns.indptr[j + 1]))
-        parents = columns.indices[part]
-        freedom = moments.count - len(parents) - 1
-        if len(parents) == 0 or freedom <= 0:
-            continue
-        S = moments.scatter[np.ix_(parents, parents)] / moments.count
-        sd = np.sqrt(np.diag(S))
-        if not sd.all():
-            continue
-        factor, failed = scipy.linalg.lapack.dpotrf(S / np.outer(sd, sd), lower=1)
-        if failed or np.diag(factor).min() < _COLLINEAR:
-            continue
-        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
-        found[part] = np.sqrt(np.diag(inverse) / sd**2 * (residual_variance[j] / freedom))
-    return found[by_row(columns)]

@@ -80,7 +80,7 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
     own = {key.removeprefix(_CONFIDENCE): array for key, array in arrays.items() if key.startswith(_CONFIDENCE)}
     confidence = Confidence.rebuild(head["confidence"], own) if head.get("confidence") is not None else None
     solution = Solution(
-        dag=DAG.from_weights(matrices["weights"], arrays["order"], names),
+        dag=DAG.from_weights(matrices["weights"], arrays["order"], names, zeros=True),
         intercept=vectors["intercept"],
         residual_variance=vectors["residual_variance"],
         mean=vectors["mean"],

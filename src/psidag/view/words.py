@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from psidag.graph.order import edge_ends
 from psidag.solution import Solution
 from psidag.solution.residuals import ResidualChecks
 from psidag.view import columns
@@ -31,7 +32,7 @@ class Remark(NamedTuple):
 def lead(solution: Solution) -> list[str]:
     """A few sentences: what was learned, from what, how it ended, how sure it is."""
     dag = solution.dag
-    joined = len(np.union1d(*dag.weights.nonzero()))
+    joined = len(np.union1d(*edge_ends(dag.weights)))
     alone = dag.d - joined
     apart = f"; {_count(alone, 'variable')} {_verb(alone, 'has', 'have')} no edge" if alone and dag.n_edges else ""
     sentences = [
