@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.moments import Moments
-from psidag.data.resampling import Resampling
+from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source, in_memory
 from psidag.graph.constraints import Constraints
 from psidag.graph.dag import default_names
@@ -245,7 +245,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, DataFrame, Arrow table, path or Moments
+        X : array, DataFrame, Arrow table, path, Dask array or DataFrame, or Moments
             The rows that the model was, or will be, fitted to.
         sample_weight : array of shape (n,), optional
             Weights of the rows.

@@ -44,8 +44,9 @@ def test_a_source_of_ones_own(source, solver):
     assert fit_dag(source, found.dag).dag.n_edges == found.dag.n_edges
 
 
-def test_draws_from_a_source_of_ones_own():
-    assert bootstrap(Sums(), replicates=2, random_state=0).replicates == 2
+@pytest.mark.parametrize("source", [Sums(), Pages()], ids=["sums", "pages"])
+def test_draws_from_a_source_of_ones_own(source):
+    assert bootstrap(source, replicates=3, random_state=0).replicates == 3
 
 
 def test_rows_of_a_source_of_ones_own_are_sampled_and_checked():

@@ -19,7 +19,8 @@ from psidag.cli.report import check_report_path, with_command, write_report
 from psidag.data.files import HOLD
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
-from psidag.data.resampling import Resampling
+from psidag.data.resampling import check_resampling
+from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source
 from psidag.graph.constraints import Constraints
 from psidag.scores.named import NoiseName
@@ -141,6 +142,8 @@ def fit(
     }
     # Checked and completed once, for the graph and for the draws.
     source = as_source(data, missing=missing)
+    if replicates is not None:
+        check_resampling(source)
     solution, interrupted = _learn(source, options | keeping)
     whole = True
     if replicates is not None and not interrupted:

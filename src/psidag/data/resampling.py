@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Iterator, Sequence
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
-from psidag.data.sources import Source, Summary, Table, in_memory, is_wide
+from psidag.data.row_counts import Counts, Resampling, RowCounts
+from psidag.data.scans import Batches, Rows, Scan
+from psidag.data.sources import Source, Summary, Table, in_memory, is_wide, read_again
 from psidag.system.errors import InputError
 from psidag.system.parallel import Workers, tiles
 
-Resampling = Literal["bootstrap", "subsample"]
 Floats = NDArray[np.float64]
 
 #: Rows are gathered in blocks of about this many numbers.
 _BLOCK = 1 << 21
+#: Numbers of the moments of replicates that are summed in one pass over rows that stay where they are, 512 MB.
+_HELD = 1 << 26
 
 
 class Resampler:
@@ -31,9 +34,12 @@ class Resampler:
     ``"subsample"`` draws a fraction of the rows without replacement. Replicates 2k and 2k + 1 are a complementary pair:
     they have no row in common (Shah & Samworth 2013).
 
+    Rows that stay where they are give the replicates of a table that holds them. One pass sums up as many replicates as
+    there is room for, so :meth:`read` goes before :meth:`draw`, one group of :meth:`groups` at a time.
+
     Parameters
     ----------
-    source : Table or Summary
+    source : Source
         Where rows are drawn from. A row of weight 2 counts as two rows.
     method : {"bootstrap", "subsample"}
         How.
@@ -50,35 +56,82 @@ class Resampler:
             raise InputError(
                 f"fraction must be above 0 and at most 0.5, so that subsamples come in disjoint pairs; got {fraction!r}"
             )
-        self._method = method
-        self._fraction = fraction
-        self._entropy = tuple(entropy)
-        if in_memory(source):
-            self._table, self._moments = source, None
-            self._units = _units(source, method)
-            if method == "subsample" and fraction * len(self._units) < 2:
-                raise InputError(
-                    f"fraction={fraction:g} of {len(self._units)} rows leaves fewer than two: raise it, or use "
-                    "method='bootstrap'"
-                )
-        elif source.can_resample and not source.has_rows:
-            if method == "subsample":
-                raise InputError("moments have no rows to choose from: give the table, or use method='bootstrap'")
-            self._moments = source.moments()
-            value, vector = np.linalg.eigh(self._moments.covariance)
-            self._root: Floats = vector * np.sqrt(np.maximum(value, 0.0))
-        else:
-            raise InputError(
-                "the rows of a stream pass only once and cannot be drawn again: put them into a table, or give their "
-                "Moments"
-            )
+        check_resampling(source)
+        self._source = source
+        self._summed: dict[int, Moments] = {}
+        if source.has_rows:
+            n = len(source) if in_memory(source) else round(source.moments().count)
+            weight = source.sample_weight if in_memory(source) else None
+            self._counts = RowCounts(n, weight, method, fraction, entropy)
+            return
+        if method == "subsample":
+            raise InputError("moments have no rows to choose from: give the table, or use method='bootstrap'")
+        self._counts = RowCounts(0, None, method, fraction, entropy)
+        value, vector = np.linalg.eigh(source.moments().covariance)
+        self._root: Floats = vector * np.sqrt(np.maximum(value, 0.0))
+
+    def groups(self, numbers: range, *, needs_rows: bool = False) -> Iterator[range]:
+        """Numbers of replicates in groups that are read at a time."""
+        size = len(numbers) if self._at_hand(needs_rows) else _HELD // self._source.d**2
+        return (numbers[part] for part in tiles(len(numbers), max(1, size)))
+
+    def read(
+        self, numbers: range, workers: Workers, check: Callable[[], None] = lambda: None, *, needs_rows: bool = False
+    ) -> None:
+        """Sum up the moments of these replicates if that takes a pass over the rows; ``check`` may end it."""
+        self._summed = {}
+        source = self._source
+        if self._at_hand(needs_rows) or not read_again(source):
+            return
+        tapes = {number: self._counts.tape(number) for number in numbers}
+        summed = {number: Moments(source.d, source.names) for number in numbers}
+
+        def add(number: int) -> None:
+            times = tapes[number].take(len(rows))
+            chosen = np.flatnonzero(times)
+            summed[number].update(rows[chosen], times[chosen])
+
+        seen = 0
+        for rows in source.batches():
+            check()
+            workers.map(add, numbers)
+            seen += len(rows)
+        self._check_same(seen)
+        self._summed = summed
 
     def draw(self, number: int, workers: Workers, *, needs_rows: bool = False) -> Source:
         """Replicate ``number``, counted from 0: as a table where rows are needed or few, else as moments."""
-        if self._moments is not None:
-            return Summary(self._gaussian(self._moments, self._generator(number)))
-        X, names = self._table.X, self._table.names
-        times = self.row_counts(number)
+        source = self._source
+        if in_memory(source):
+            return self._of_table(source, self._counts.all(number), workers, needs_rows)
+        if not source.has_rows:
+            return Summary(self._gaussian(source.moments(), self._counts.generator(number)))
+        if needs_rows:
+            return Scan(Batches(lambda: self._repeated(number)), source.names)
+        if number not in self._summed:
+            self.read(range(number, number + 1), workers)
+        return Summary(self._summed[number])
+
+    def row_counts(self, number: int) -> Counts:
+        """How often each row is in a replicate."""
+        return self._counts.all(number)
+
+    def _at_hand(self, needs_rows: bool) -> bool:
+        """Whether a replicate is drawn without a pass over rows, or takes its own."""
+        return needs_rows or not read_again(self._source)
+
+    def _check_same(self, seen: int) -> None:
+        if seen != self._counts.n:
+            raise InputError(f"{seen} rows were read where there were {self._counts.n} before: have the data changed?")
+
+    def _repeated(self, number: int) -> Iterator[Rows]:
+        """The rows of a replicate that stay where they are, each as often as it is drawn."""
+        tape, source = self._counts.tape(number), self._source
+        for rows in source.batches() if read_again(source) else ():
+            yield np.repeat(rows, tape.take(len(rows)), axis=0)
+
+    def _of_table(self, table: Table, times: Counts, workers: Workers, needs_rows: bool) -> Source:
+        X, names = table.X, table.names
         chosen = np.flatnonzero(times)
         weight = times[chosen].astype(np.float64)
         # A table of few rows takes no more room than its moments do, and wide ones are searched in single precision.
@@ -88,21 +141,6 @@ class Resampler:
         for part in tiles(len(chosen), max(256, _BLOCK // len(names))):
             moments.update(X[chosen[part]], weight[part], workers)
         return Summary(moments)
-
-    def row_counts(self, number: int) -> NDArray[np.int64]:
-        """How often each row of the table is in a replicate."""
-        if self._method == "bootstrap":
-            weight = self._table.sample_weight
-            share = np.full(len(self._table), 1.0) if weight is None else weight
-            total = max(2, round(float(share.sum())))
-            return self._generator(number).multinomial(total, share / share.sum())
-        size = int(self._fraction * len(self._units))
-        shuffled = self._generator(number // 2).permutation(self._units)
-        first = size * (number % 2)
-        return np.bincount(shuffled[first : first + size], minlength=len(self._table))
-
-    def _generator(self, number: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(number,)))
 
     def _gaussian(self, moments: Moments, rng: np.random.Generator) -> Moments:
         """Of n Gaussian rows: a mean of variance S / n and the scatter FA(FA)ᵀ, where S = FFᵀ and A is Bartlett's."""
@@ -118,15 +156,10 @@ class Resampler:
         return drawn
 
 
-def _units(table: Table, method: Resampling) -> NDArray[np.intp]:
-    """The row behind each unit that a subsample chooses from."""
-    rows = np.arange(len(table))
-    weight = table.sample_weight
-    if weight is None or method == "bootstrap":
-        return rows
-    if np.any(weight != np.round(weight)):
+def check_resampling(source: Source) -> None:
+    """Raise unless replicates can be drawn from a source."""
+    if not source.can_resample:
         raise InputError(
-            "subsampling takes a weight as the number of times that a row is there, so weights must be whole numbers: "
-            "use method='bootstrap' for others"
+            "the rows of a stream pass only once and cannot be drawn again: put them into a table or files, or give "
+            "their Moments"
         )
-    return np.repeat(rows, weight.astype(np.intp))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows, Scan
-from psidag.data.sources import Source, Stream, Table, in_memory, passes_once
+from psidag.data.sources import Source, Stream, Table, in_memory, read_again
 from psidag.system.parallel import Workers
 
 Floats = NDArray[np.float64]
@@ -54,14 +54,15 @@ def feed(
     """Rows of a table or a scan in shuffled epochs, or of a stream as they come; less their mean if ``centred``."""
     if in_memory(source):
         return TableFeed(source, batch_size, holdout, rng, workers, centred)
-    if not passes_once(source):
-        return ScanFeed(cast("Scan", source), batch_size, holdout, rng, workers, centred)
+    if read_again(source):
+        return ScanFeed(source, batch_size, holdout, rng, workers, centred)
+    stream = cast("Stream", source)
     # Without a first batch behind the pilot there would be nothing to measure the curvature by.
-    rows = source.take(PILOT + batch_size, partial=True)
-    source.check_rows()
+    rows = stream.take(PILOT + batch_size, partial=True)
+    stream.check_rows()
     if len(rows) == PILOT + batch_size:
-        source.give_back(rows[PILOT:])
-        return StreamFeed(source, rows[:PILOT], batch_size, centred)
+        stream.give_back(rows[PILOT:])
+        return StreamFeed(stream, rows[:PILOT], batch_size, centred)
     return TableFeed(Table(rows, source.names), batch_size, holdout, rng, workers, centred)
 
 

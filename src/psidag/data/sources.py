@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows as Rows
+from psidag.data.scans import Scan
 from psidag.system.errors import InputError
 from psidag.system.parallel import Workers
 
@@ -282,6 +283,11 @@ def in_memory(source: Source) -> TypeGuard[Table]:
 def passes_once(source: Source) -> TypeGuard[Stream]:
     """Whether a source is a stream."""
     return not source.can_reread
+
+
+def read_again(source: Source) -> TypeGuard[Scan]:
+    """Whether the rows of a source stay where they are and are gone through as often as asked for."""
+    return source.has_rows and source.can_reread and not source.holds_rows
 
 
 def needs_rows(source: Source, engine: str) -> Source:

@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from psidag.data.missing import Missing
-from psidag.data.resampling import Resampler, Resampling
+from psidag.data.resampling import Resampler, check_resampling
+from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source, in_memory
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.learning.plan import Budget, Options, Plan, as_generator
@@ -72,9 +73,10 @@ def bootstrap(
 
     Parameters
     ----------
-    data : array, DataFrame, Arrow table, path or Moments
-        As in :func:`psidag.learn_dag`; a stream passes only once and cannot be drawn again. Moments have no rows:
-        those of Gaussian rows of the same covariance are drawn instead.
+    data : array, DataFrame, Arrow table, path, Dask array or DataFrame, or Moments
+        As in :func:`psidag.learn_dag`; a stream passes only once and cannot be drawn again. Files that are too large to
+        be held are read once for as many replicates as there is room for. Moments have no rows: those of Gaussian rows
+        of the same covariance are drawn instead.
     replicates : int
         How many draws, those that are resumed from included.
     method : {"bootstrap", "subsample"}
@@ -128,6 +130,7 @@ def bootstrap(
     if not isinstance(replicates, int | np.integer) or replicates < 1:
         raise InputError(f"replicates must be a whole number from 1 on; got {replicates!r}")
     source = options.ingest(data)
+    check_resampling(source)
     plan = Plan.of(options, source)
     recipe = {
         "method": method,
@@ -147,7 +150,8 @@ def bootstrap(
         if threads.afar is threads:
             results = _on_threads(learner, numbers, threads, stop)
         else:
-            results = _spread(learner, numbers, threads.afar, stop)
+            groups = learner.groups(numbers, threads, stop)
+            results = (learned for group in groups for learned in _spread(learner, group, threads.afar, stop))
         return _collect(results, begun, int(replicates), stop, file, progress)
 
 
@@ -168,6 +172,13 @@ class _Learner:
             raise KeyboardInterrupt
         return self.plan.edges(learned)[0], learned.outcome.status.ok
 
+    def groups(self, numbers: range, threads: Workers, stop: _Stop) -> Iterator[range]:
+        """Replicates in groups, each after the pass over the data that it may take."""
+        needs_rows = self.plan.engine.needs_rows
+        for group in self.resampler.groups(numbers, needs_rows=needs_rows):
+            self.resampler.read(group, threads, stop.check, needs_rows=needs_rows)
+            yield group
+
     def __call__(self, piece: tuple[int, float | None]) -> Learned | None:
         """A replicate by its number, or None if it is not learned within so many seconds."""
         number, seconds = piece
@@ -180,7 +191,8 @@ class _Learner:
 def _on_threads(learner: _Learner, numbers: range, threads: Workers, stop: _Stop) -> Iterator[Learned]:
     abreast = learner.plan.constraints.d <= _ABREAST
     inside = SERIAL if abreast else threads
-    return (threads if abreast else SERIAL).stream(lambda number: learner.learn(number, inside, stop), numbers)
+    for group in learner.groups(numbers, threads, stop):
+        yield from (threads if abreast else SERIAL).stream(lambda number: learner.learn(number, inside, stop), group)
 
 
 def _spread(learner: _Learner, numbers: range, machines: Mapper, stop: _Stop) -> Iterator[Learned]:
