@@ -109,13 +109,24 @@ def test_interrupted_bootstrap_goes_on_where_it_was(sachs, tmp_path):
     assert f"of {done + 2} replicates" in again.stdout
 
 
+def test_the_class_one_dag_or_both(sachs, call):
+    for which, marks, dags in (("class", True, 0), ("dag", False, 0), ("both", True, 1)):
+        code, out, err = call("fit", sachs, "--noise", "unequal", "--seed", 0, "--graph", which, "-o", "model.psidag")
+        assert code == 0, err
+        assert (" -- " in out) == marks
+        assert out.count("one DAG that agrees with it") == dags
+    code, out, _ = call("info", "model.psidag", "--json")
+    assert code == 0
+    assert not all(edge["directed"] for edge in json.loads(out)["edges"])
+
+
 def test_bootstrap_gives_edges_their_support(sachs, call):
     code, out, err = call("fit", sachs, "--bootstrap", 10, "--seed", 0, "-o", "edges.csv", "--json")
     assert code == 0, err
     found = json.loads(out)
     assert found["about"]["replicates"] == 10
     assert all(0 <= edge["support"] <= 1 for edge in found["edges"])
-    assert Path("edges.csv").read_text().splitlines()[0].endswith(",support,reverse_support")
+    assert Path("edges.csv").read_text().splitlines()[0].endswith(",connection,support,reverse_support")
     code, out, err = call("fit", sachs, "--bootstrap", 50, "--max-time", 1e-6, "--resampling", "subsample")
     assert code == 0, err
     assert "0 of 50 replicates" in out

@@ -345,11 +345,12 @@ def test_support_goes_into_tables_and_files(problem, tmp_path):
     assert plain.edges()[0].support is None
     assert "support" not in plain.edges().to_pandas()
     solution = plain.with_confidence(found)
-    expected = {(s, t): v for s, t, v, *_ in found.edges()}
+    ends = zip(found.sources.tolist(), found.targets.tolist(), strict=True)
+    expected = dict(zip([(f"x{i}", f"x{j}") for i, j in ends], found.support.tolist(), strict=True))
     for edge in solution.edges():
         assert edge.support == expected.get((edge.source, edge.target), 0.0)
         assert edge.reverse_support == expected.get((edge.target, edge.source), 0.0)
-    assert list(solution.edges().to_pandas().columns[-2:]) == ["support", "reverse_support"]
+    assert list(solution.edges().to_pandas().columns[-3:]) == ["connection", "support", "reverse_support"]
     exchange.write_graph(solution, tmp_path / "edges.csv")
     written = pd.read_csv(tmp_path / "edges.csv").dropna(subset="target")
     assert written["support"].tolist() == [

@@ -201,7 +201,8 @@ def test_files_come_back_and_damage_is_refused(tmp_path):
 def test_support_of_a_graph_and_of_strangers():
     found = confidence([[(0, 1)], [(1, 0)], [(0, 1)], []], 3)
     dag = DAG.from_weights([[0, 1, 1], [0, 0, 0], [0, 0, 0]])
-    support, reverse = found.of(dag)
+    connection, support, reverse = found.of(dag).values()
+    np.testing.assert_allclose(connection, [0.75, 0.0])
     np.testing.assert_allclose(support, [0.5, 0.0])
     np.testing.assert_allclose(reverse, [0.25, 0.0])
     with pytest.raises(InputError, match="same variables"):

@@ -47,7 +47,16 @@ def test_edge_table_is_sorted_and_prints(solution):
     assert table[0].source in str(table)
     assert len(str(table).splitlines()) == len(table) + 1
     frame = table.to_pandas()
-    assert list(frame.columns) == ["source", "target", "weight", "standard_error", "standardised"]
+    assert list(frame.columns) == [
+        "source",
+        "target",
+        "weight",
+        "standard_error",
+        "standardised",
+        "directed",
+        "because",
+        "derived",
+    ]
     assert len(frame) == solution.dag.n_edges
 
 

@@ -91,9 +91,11 @@ def test_trace_degrees_and_weights():
 
 
 def test_confidence(monkeypatch):
-    monkeypatch.setattr(
-        columns, "support", lambda solution: (np.linspace(1, 0.2, solution.dag.n_edges), np.zeros(solution.dag.n_edges))
-    )
+    def support(solution):
+        share = np.linspace(1, 0.2, solution.dag.n_edges)
+        return columns.Support(share, share, np.zeros(len(share)))
+
+    monkeypatch.setattr(columns, "support", support)
     solution, _ = solutions.sachs()
     ax = drawn(plot_confidence(solution))
     first = next(iter(solution.dag.edges()))

@@ -129,12 +129,15 @@ def test_words_about_a_poor_run():
 
 def test_support_is_told_and_carried(monkeypatch):
     solution = solutions.given([("a", "b", 2.0), ("a", "c", 1.0)])
-    monkeypatch.setattr(columns, "support", lambda _: (np.array([0.95, 0.4]), np.array([0.0, 0.6])))
+    monkeypatch.setattr(
+        columns, "support", lambda _: columns.Support(*np.array([[0.95, 1.0], [0.95, 0.4], [0.0, 0.6]]))
+    )
     data = held(report_html(solution))
     assert data["edges"]["support"] == [0.95, 0.4]
     assert data["edges"]["reverse"] == [0, 0.6]
     assert data["lead"][-1] == (
-        "1 of 2 edges came up in at least 90% of the resampled tables; 1 came up more often the other way round."
+        "2 of 2 edges came up in at least 90% of the resampled tables, 1 of them in the direction shown; "
+        "1 came up more often the other way round."
     )
 
 

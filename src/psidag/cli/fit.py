@@ -105,6 +105,7 @@ def fit(
         str | None,
         typer.Option(metavar="FILE", help="Keep what --bootstrap has done in this file; go on from it if it is there."),
     ] = None,
+    which: graphs.Shown = "class",
     as_json: AsJson = False,
 ) -> None:
     """Learn a graph from a table.
@@ -157,14 +158,14 @@ def fit(
             whole = False
     with INTERRUPTS.waiting():
         solution = with_command(solution)
-        writers: list[Writer] = [(path, partial(graphs.save, solution)) for path in output or []]
+        writers: list[Writer] = [(path, partial(graphs.save, graphs.shown(solution, which))) for path in output or []]
         if report is not None:
             writers.append((report, lambda path: write_report(solution, path, data)))
         whole = write_all(solution, writers) and whole
         if as_json:
-            say_json(solution.content().as_dict())
+            say_json(graphs.shown(solution, which).content().as_dict())
         else:
-            say(str(solution))
+            say(graphs.text(solution, which))
     if interrupted or INTERRUPTS.pressed:
         raise SystemExit(130)
     if not whole:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any, Literal, TypeAlias
+
+import typer
 
 from psidag.exchange import format_of, read_graph, write_graph
 from psidag.graph.dag import DAG
+from psidag.graph.partial import PartialGraph
 from psidag.solution import Solution
 from psidag.system.errors import InputError, listing
 
 _SAVED = ".psidag"
+
+Which: TypeAlias = Literal["class", "dag", "both"]
+#: The option of commands that show a solution.
+Shown = Annotated[
+    Which,
+    typer.Option(
+        "--graph",
+        help="Give edges a direction only where it is known (class), all of them one that fits as well as any (dag), "
+        "or print both.",
+    ),
+]
 
 
 def check_outputs(paths: list[str]) -> None:
@@ -27,6 +42,18 @@ def save(solution: Solution, path: str) -> None:
         solution.save(path)
     else:
         write_graph(solution, path)
+
+
+def shown(solution: Solution, which: Which) -> Solution:
+    """The solution with directions left open where they are not known, or as the one DAG that it has."""
+    return replace(solution, graph=PartialGraph.from_dag(solution.dag)) if which == "dag" else solution
+
+
+def text(solution: Solution, which: Which) -> str:
+    """The summary, and if both are asked for, the edges of the DAG below."""
+    if which != "both":
+        return str(shown(solution, which))
+    return f"{solution}\n\none DAG that agrees with it:\n{shown(solution, 'dag').edges().to_text(10)}"
 
 
 def load(path: str, format: str | None = None) -> Any:  # noqa: A002

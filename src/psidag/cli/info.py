@@ -28,15 +28,16 @@ def info(
     columns: Columns = None,
     drop: Drop = None,
     rows: Rows = None,
+    which: graphs.Shown = "class",
     as_json: AsJson = False,
 ) -> None:
     """Say what is in a table, and what learning from it would take; or what is in a .psidag file."""
     if table.lower().endswith(".psidag"):
         solution = graphs.load(table)
         if as_json:
-            say_json(solution.content().as_dict())
+            say_json(graphs.shown(solution, which).content().as_dict())
         else:
-            say(str(solution))
+            say(graphs.text(solution, which))
         return
     from psidag.learning.forecast import forecast
 

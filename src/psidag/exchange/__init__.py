@@ -20,6 +20,7 @@ from psidag.exchange.libraries import (
     to_networkx,
     to_pandas,
     to_pgmpy,
+    to_pgmpy_pdag,
 )
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "to_networkx",
     "to_pandas",
     "to_pgmpy",
+    "to_pgmpy_pdag",
     "write_graph",
 ]

@@ -11,21 +11,31 @@ from typing import Any
 import numpy as np
 
 from psidag.graph.dag import DAG
+from psidag.graph.extension import extension
+from psidag.graph.partial import PartialGraph
 from psidag.system.errors import InputError, listing
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """A DAG with columns of numbers for its edges (in the order of ``dag.edges()``) and its vertices."""
+    """A DAG with columns of values for its edges (in the order of ``dag.edges()``) and its vertices.
+
+    Where there is a column ``directed``, an edge for which it is false could as well point the other way.
+    """
 
     dag: DAG
-    edge_values: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    edge_values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     node_values: Mapping[str, Sequence[float]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
         return {"about": dict(self.about), "nodes": self.nodes(), "edges": self.edges()}
+
+    @property
+    def directed(self) -> Sequence[bool]:
+        """Whether the direction of each edge is known."""
+        return self.edge_values.get("directed", [True] * self.dag.n_edges)
 
     def nodes(self) -> list[dict[str, Any]]:
         """Each vertex as a record: its name and its values; what is not a finite number is None."""
@@ -45,13 +55,16 @@ class Content:
 
 
 def as_content(graph: Any) -> Content:
-    """The content of a DAG, of a Solution or model that has one, or of a matrix."""
+    """The content of a DAG, of a Solution or model that has one, of a PartialGraph, or of a matrix."""
     candidate: Any
     for candidate in (graph, getattr(graph, "solution_", None)):
         if isinstance(candidate, Content):
             return candidate
         if isinstance(candidate, DAG):
             return Content(candidate)
+        if isinstance(candidate, PartialGraph):
+            dag = extension(candidate)
+            return Content(dag, {"directed": candidate.directed[candidate.rows_of(dag)].tolist()})
         if hasattr(candidate, "content"):
             content: Content = candidate.content()
             return content
@@ -91,5 +104,6 @@ def number(value: Any, where: str, what: str) -> float:
         raise InputError(f"{where}: the weight of {what} is {value!r}, not a number") from None
 
 
-def _plain(values: Sequence[float]) -> list[float | None]:
-    return [float(v) if np.isfinite(v) else None for v in values]
+def _plain(values: Sequence[Any]) -> list[Any]:
+    """What is neither text nor yes or no is a number, or None if that is not finite."""
+    return [v if v is None or isinstance(v, str | bool) else float(v) if np.isfinite(v) else None for v in values]

@@ -21,31 +21,45 @@ _SETTINGS = ("node", "edge", "graph")
 
 
 def write(content: Content) -> str:
-    """``digraph`` with a vertex or an edge a line; weights are kept and shown rounded as labels."""
+    """``digraph`` with a vertex or an edge a line; weights are kept and shown rounded as labels.
+
+    An edge without a known direction is drawn without a head (``dir=none``), and its label has a question mark.
+    """
     lines = ["digraph psidag {", "  rankdir=LR;"]
     lines += [f"  {_quote(name)};" for name in content.dag.names]
-    lines += [f'  {_quote(i)} -> {_quote(j)} [weight="{w!r}", label="{w:.3g}"];' for i, j, w in content.dag.edges()]
+    for (i, j, w), directed in zip(content.dag.edges(), content.directed, strict=True):
+        look = f'weight="{w!r}", label="{w:.3g}"' if directed else f'weight="{w!r}", label="{w:.3g}?", dir=none'
+        lines.append(f"  {_quote(i)} -> {_quote(j)} [{look}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def write_dagitty(content: Content) -> str:
-    """``dag { "a" -> "b" [beta=…] }``; paste it into dagitty.net or ``dagitty()`` in R."""
-    lines = ["dag {"]
+    """``dag { "a" -> "b" [beta=…] }``; paste it into dagitty.net or ``dagitty()`` in R.
+
+    With edges whose direction is not known, ``pdag`` with ``"a" -- "b"``.
+    """
+    lines = ["dag {" if all(content.directed) else "pdag {"]
     lines += [_quote(name) for name in content.dag.names]
-    lines += [f'{_quote(i)} -> {_quote(j)} [beta="{w!r}"]' for i, j, w in content.dag.edges()]
+    lines += [
+        f'{_quote(i)} {"->" if directed else "--"} {_quote(j)} [beta="{w!r}"]'
+        for (i, j, w), directed in zip(content.dag.edges(), content.directed, strict=True)
+    ]
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def read(text: str, where: str) -> DAG:
-    """Either of the two: vertices, chains of edges, groups in braces; of attributes only weights are read."""
+    """Either of the two: vertices, chains of edges, groups in braces; of attributes only weights are read.
+
+    The undirected edges of a ``pdag`` are read as they stand, as one DAG that we wrote has them.
+    """
     tokens = list(_tokens(text, where))
     words = [value.lower() for kind, value in tokens[:3] if kind == "word"]
     if "graph" in words and "digraph" not in words:
         raise InputError(f"{where} is an undirected graph; a DAG has directions")
     opening = next((k for k, token in enumerate(tokens) if token == ("sign", "{")), None)
-    if opening is None or not {"digraph", "dag"} & set(words):
+    if opening is None or not {"digraph", "dag", "pdag"} & set(words):
         raise InputError(f"{where} is not a graph in DOT or DAGitty: `digraph {{ … }}` or `dag {{ … }}` is expected")
-    reader = _Reader(tokens[opening + 1 :], where)
+    reader = _Reader(tokens[opening + 1 :], where, partial="pdag" in words)
     reader.statements()
     return build(reader.names, reader.edges, where)
 
@@ -53,11 +67,12 @@ def read(text: str, where: str) -> DAG:
 class _Reader:
     """Statements up to the closing brace."""
 
-    def __init__(self, tokens: list[tuple[str, str]], where: str) -> None:
+    def __init__(self, tokens: list[tuple[str, str]], where: str, *, partial: bool) -> None:
         self._tokens = tokens
         self._next = 0
         self._where = where
         self._depth = 0
+        self._arrows = ("->", "<-", "--") if partial else ("->", "<-")
         self.names: dict[str, None] = {}
         self.edges: list[tuple[str, str, float]] = []
 
@@ -88,9 +103,9 @@ class _Reader:
             groups.append(self._group(self._take()))
         held = self._attributes() if self._peek() == ("sign", "[") else {}
         for left, right, arrow in zip(groups, groups[1:], arrows, strict=False):
-            if arrow not in ("->", "<-"):
+            if arrow not in self._arrows:
                 raise InputError(f"{self._where} has the edge {left[0]!r} {arrow} {right[0]!r}; a DAG has arrows only")
-            sources, targets = (left, right) if arrow == "->" else (right, left)
+            sources, targets = (right, left) if arrow == "<-" else (left, right)
             for i in sources:
                 for j in targets:
                     given = held.get("weight", held.get("beta"))

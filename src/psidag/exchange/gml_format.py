@@ -100,7 +100,13 @@ def _plain(block: list[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _values(record: dict[str, Any]) -> list[str]:
     # Keys of GML are letters and digits.
-    return [f"    {key.replace('_', '')} {float(value)!r}" for key, value in record.items() if value is not None]
+    return [f"    {key.replace('_', '')} {_value(value)}" for key, value in record.items() if value is not None]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return _quote(value)
+    return str(int(value)) if isinstance(value, bool) else repr(float(value))
 
 
 def _quote(name: str) -> str:

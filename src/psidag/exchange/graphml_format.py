@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from psidag.exchange.content import Content, build, number
@@ -22,7 +23,7 @@ def write(content: Content) -> str:
     keys: dict[tuple[str, str], str] = {}
     columns = [("node", key, "string") for key in ("name", "label")]
     columns += [("node", key, "double") for key in content.node_values]
-    columns += [("edge", key, "double") for key in ("weight", *content.edge_values)]
+    columns += [("edge", key, _kind(values)) for key, values in {"weight": [], **content.edge_values}.items()]
     for kind, key, what in columns:
         keys[kind, key] = f"d{len(keys)}"
         ET.SubElement(
@@ -82,7 +83,14 @@ def _data(element: Any, kind: str, record: dict[str, Any], keys: dict[tuple[str,
 
     for key, value in record.items():
         if (kind, key) in keys and value is not None and not (isinstance(value, float) and math.isnan(value)):
-            ET.SubElement(element, f"{{{_SPACE}}}data", {"key": keys[kind, key]}).text = str(value)
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            ET.SubElement(element, f"{{{_SPACE}}}data", {"key": keys[kind, key]}).text = text
+
+
+def _kind(values: Sequence[Any]) -> str:
+    """What GraphML calls values of this kind."""
+    kinds = {bool: "boolean", str: "string"}
+    return next((kinds.get(type(value), "double") for value in values if value is not None), "double")
 
 
 def _tag(element: Any) -> str:

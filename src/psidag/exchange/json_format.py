@@ -32,7 +32,8 @@ def write_cytoscape(content: Content) -> str:
         source, target = str(record["source"]), str(record["target"])
         rest = {key: value for key, value in record.items() if key not in ("source", "target")}
         ends = {"id": f"e{k}", "source": ids[source], "target": ids[target]}
-        edges.append({"data": ends | {"name": f"{source} -> {target}", "interaction": "causes"} | rest})
+        arrow, verb = ("->", "causes") if rest.get("directed", True) else ("--", "is joined to")
+        edges.append({"data": ends | {"name": f"{source} {arrow} {target}", "interaction": verb} | rest})
     graph = {"data": {"name": "psidag", **content.about}, "elements": {"nodes": nodes, "edges": edges}}
     return json.dumps(graph, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 

@@ -17,6 +17,8 @@ from psidag.system.errors import InputError
 def to_networkx(graph: Any) -> Any:
     """A ``networkx.DiGraph`` whose nodes are the names, with ``weight`` (and what else is known) on the edges.
 
+    That of a solution has ``directed``: where it is false, the edge could as well point the other way.
+
     Examples
     --------
     >>> to_networkx(DAG.from_edges([("dose", "effect", 2.0)]))["dose"]["effect"]["weight"]
@@ -84,17 +86,21 @@ def from_lingam(matrix: ArrayLike, names: Sequence[str] | None = None) -> DAG:
 
 
 def to_causal_learn(graph: Any) -> Any:
-    """A causal-learn ``GeneralGraph``; it has no weights."""
+    """A causal-learn ``GeneralGraph``; it has no weights.
+
+    That of a solution has undirected edges where directions are open; that of ``solution.dag`` has none.
+    """
     from causallearn.graph.Edge import Edge
     from causallearn.graph.Endpoint import Endpoint
     from causallearn.graph.GeneralGraph import GeneralGraph
     from causallearn.graph.GraphNode import GraphNode
 
-    dag = as_content(graph).dag
-    nodes = {name: GraphNode(name) for name in dag.names}
+    content = as_content(graph)
+    nodes = {name: GraphNode(name) for name in content.dag.names}
     made = GeneralGraph(list(nodes.values()))
-    for source, target, _ in dag.edges():
-        made.add_edge(Edge(nodes[source], nodes[target], Endpoint.TAIL, Endpoint.ARROW))
+    for (source, target, _), directed in zip(content.dag.edges(), content.directed, strict=True):
+        end = Endpoint.ARROW if directed else Endpoint.TAIL
+        made.add_edge(Edge(nodes[source], nodes[target], Endpoint.TAIL, end))
     return made
 
 
@@ -130,6 +136,19 @@ def to_pgmpy(graph: Any) -> Any:
             weights = [float(dag.weights[dag.index(parent), j]) for parent in parents]
             sd = float(np.sqrt(content.node_values["residual_variance"][j]))
             made.add_cpds(LinearGaussianCPD(name, [content.node_values["intercept"][j], *weights], sd, parents))
+    return made
+
+
+def to_pgmpy_pdag(graph: Any) -> Any:
+    """A pgmpy ``PDAG``, in which edges have a direction only where it is known."""
+    from pgmpy.base import PDAG
+
+    content = as_content(graph)
+    ends: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
+    for (source, target, _), directed in zip(content.dag.edges(), content.directed, strict=True):
+        ends[bool(directed)].append((source, target))
+    made = PDAG(directed_ebunch=ends[True], undirected_ebunch=ends[False])
+    made.add_nodes_from(content.dag.names)
     return made
 
 

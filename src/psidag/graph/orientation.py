@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from psidag.graph.constraints import BoundConstraints, unconstrained
 from psidag.graph.dag import DAG
+from psidag.graph.equivalence import cpdag
 from psidag.graph.partial import NOTHING, REASONS, PartialGraph
 from psidag.system.errors import InputError
 
@@ -71,10 +72,16 @@ def markov_class(dag: DAG, constraints: BoundConstraints | None = None) -> Parti
     """
     edges = dag.weights.tocoo()
     colliding = _colliding(dag)
-    graph = PartialGraph.from_arrays(
-        dag.names, edges.row, edges.col, colliding, np.where(colliding, _COLLIDER, NOTHING)
-    )
-    return close(graph, constraints)
+    if constraints is None or constraints.empty:
+        # All that is known is of one strength, and what follows from it is found in one pass along the order.
+        agreed = PartialGraph.from_matrix(cpdag(dag), dag.names)
+        compelled = agreed.directed[agreed.rows_of(dag)]
+        codes = np.where(compelled, _COLLIDER, NOTHING)
+        return PartialGraph.from_arrays(
+            dag.names, edges.row, edges.col, compelled, codes, derived=compelled & ~colliding
+        )
+    claims = np.where(colliding, _COLLIDER, NOTHING)
+    return close(PartialGraph.from_arrays(dag.names, edges.row, edges.col, colliding, claims), constraints)
 
 
 def close(

@@ -125,6 +125,15 @@ class PartialGraph:
         return graph
 
     @classmethod
+    def from_dag(cls, dag: DAG, because: Reason | None = None) -> PartialGraph:
+        """All edges of a DAG, each with its direction, for the same reason."""
+        edges = dag.weights.tocoo()
+        code = NOTHING if because is None else REASONS.index(because)
+        # What is known for certain needs no measurement.
+        sure = (np.inf, 1.0) if because == "knowledge" else (np.nan, np.nan)
+        return cls.from_arrays(dag.names, edges.row, edges.col, True, code, *sure)
+
+    @classmethod
     def from_edges(
         cls,
         directed: Iterable[Sequence[str]] = (),

@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.missing import Missing
 from psidag.data.resampling import Resampler, check_resampling
 from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source, in_memory
 from psidag.graph.constraints import BoundConstraints, Constraints
+from psidag.graph.dag import DAG
 from psidag.learning.plan import Budget, Options, Plan, as_generator
 from psidag.run.loop import Engine
 from psidag.run.status import Status
@@ -35,8 +36,8 @@ _KEEP_EVERY = 30.0
 #: So many replicates for each worker of a cluster go there at a time.
 _GROUP = 4
 
-#: The weights of a replicate, and whether its engine came to an end of its own.
-Learned: TypeAlias = tuple[sp.csr_array, bool]
+#: The weights of a replicate, which of its directions are known, and whether its engine came to an end of its own.
+Learned: TypeAlias = tuple[sp.csr_array, NDArray[np.bool_], bool]
 
 
 class BootstrapInterrupted(KeyboardInterrupt):
@@ -66,7 +67,10 @@ def bootstrap(
     names: Sequence[str] | None = None,
     resume: Confidence | str | Path | None = None,
 ) -> Confidence:
-    """Learn a graph from each of many draws of the rows, and count in how many each edge is.
+    """Learn a graph from each of many draws of the rows, and count in how many each edge is, and each direction.
+
+    A direction counts only where a replicate has a reason for it: with ``noise="unequal"`` many edges are joined in all
+    replicates and directed in none.
 
     Support says how far the graph depends on which rows happened to be there. It does not see what all rows
     share: wrong assumptions (hidden causes, noise variances that are not equal) support wrong edges, too.
@@ -170,7 +174,10 @@ class _Learner:
         learned = self.plan.search(drawn, rng, threads, Budget(on_step=stop.check))
         if learned.outcome.status.code == "interrupted":
             raise KeyboardInterrupt
-        return self.plan.edges(learned)[0], learned.outcome.status.ok
+        weights, _ = self.plan.edges(learned)
+        dag = DAG(weights, learned.outcome.candidate.order, self.plan.constraints.names)
+        graph = self.plan.directions(learned, dag)
+        return weights, graph.directed[graph.rows_of(dag)], learned.outcome.status.ok
 
     def groups(self, numbers: range, threads: Workers, stop: _Stop) -> Iterator[range]:
         """Replicates in groups, each after the pass over the data that it may take."""
@@ -222,8 +229,8 @@ def _collect(
     interrupted = False
     try:
         with _bar(progress, found.replicates, wanted) as tick:
-            for weights, settled in results:
-                found = found.add(weights, settled=settled)
+            for weights, directed, settled in results:
+                found = found.add(weights, directed, settled=settled)
                 tick()
                 if file is not None and time.perf_counter() - kept > _KEEP_EVERY:
                     replace(found, status=_status(found, wanted, None)).save(file)

@@ -5,10 +5,11 @@ edges, and how to repeat all of it. Then
 
 1. ``search`` runs the engine's moves on a source, in the only loop there is;
 2. ``edges`` chooses what stays of the best DAG;
-3. ``solution`` puts the answer together.
+3. ``directions`` says which of its directions are known;
+4. ``solution`` puts the answer together.
 
-Whatever is to happen for every front door alike is a line in one of the three: which noise model to search with at the
-head of ``search``, a refinement of the graph at its end, what is claimed of directions in ``solution``.
+Whatever is to happen for every front door alike is a line in one of these: which noise model to search with at the
+head of ``search``, a refinement of the graph at its end, what is claimed of directions in ``directions``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
-from psidag.learning.selection import assemble, check_threshold, chosen_edges, warned
+from psidag.graph.partial import PartialGraph
+from psidag.learning.selection import assemble, assumed_directions, check_threshold, chosen_edges, warned
 from psidag.run.loop import Callback, Engine, Keeper, Outcome, Progress, Task, check_time, run
 from psidag.run.status import Candidate, Fitted
 from psidag.scores.gaussian import EQUAL
@@ -143,12 +145,17 @@ class Plan:
         """The weights that stay, and what the data say of them."""
         return chosen_edges(learned.task, learned.outcome.candidate, self.threshold)
 
+    def directions(self, learned: Learned, dag: DAG) -> PartialGraph:
+        """Which directions of the DAG that stays are known, and why."""
+        return assumed_directions(dag, learned.task.score, self.constraints)
+
     def solution(self, learned: Learned) -> Solution:
         """The answer, with warnings about the data behind it."""
         task, outcome = learned
         weights, found = self.edges(learned)
         dag = DAG(weights, outcome.candidate.order, task.source.names)
-        solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace)
+        graph = self.directions(learned, dag)
+        solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace, graph)
         # Wide tables are searched without moments in double precision: none are made for the warnings alone.
         moments = task.source.moments(task.workers) if task.source.has_moments else None
         return replace(warned(solution, moments, task.score), origin=self.origin)

@@ -15,6 +15,8 @@ from psidag.data.moments import Moments
 from psidag.data.sources import Source
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
+from psidag.graph.orientation import markov_class
+from psidag.graph.partial import REASONS, PartialGraph
 from psidag.run.loop import Task
 from psidag.run.status import Candidate, Fitted, Round, Status
 from psidag.scores.score import SearchScore
@@ -31,6 +33,22 @@ def check_threshold(threshold: float | None) -> None:
     """Raise unless the threshold is None or a size."""
     if threshold is not None and not (is_number(threshold) and threshold >= 0):
         raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
+
+
+def assumed_directions(dag: DAG, score: SearchScore, constraints: BoundConstraints) -> PartialGraph:
+    """Which directions hold if the assumption on the noise does, and why.
+
+    Knowledge and colliders direct edges whatever the noise; the others have the direction of the DAG if noise variances
+    are equal, and none if they are not. Evidence is not measured.
+    """
+    graph = markov_class(dag, constraints)
+    if score.own_variances:
+        return graph
+    edges = dag.weights.tocoo()
+    rows = graph.rows_of(dag)
+    reason = np.where(graph.directed, graph.reason, REASONS.index("equal variances"))[rows]
+    evidence = graph.delta[rows], graph.probability[rows], graph.derived[rows]
+    return PartialGraph.from_arrays(dag.names, edges.row, edges.col, True, reason, *evidence)
 
 
 def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> tuple[sp.csr_array, Fitted]:
@@ -73,9 +91,15 @@ def loss_on_moments(moments: Moments, W: sp.csr_array, intercept: NDArray[np.flo
 
 
 def assemble(
-    engine: str, dag: DAG, found: Fitted, candidate: Candidate, status: Status, trace: tuple[Round, ...] = ()
+    engine: str,
+    dag: DAG,
+    found: Fitted,
+    candidate: Candidate,
+    status: Status,
+    trace: tuple[Round, ...] = (),
+    graph: PartialGraph | None = None,
 ) -> Solution:
-    """A solution from its parts."""
+    """A solution from its parts; without a graph, its directions are those that the caller gave."""
     return Solution(
         dag=dag,
         intercept=found.mean - dag.weights.T @ found.mean,
@@ -90,6 +114,7 @@ def assemble(
         candidate=candidate,
         standard_error=found.standard_error,
         warnings=found.remarks,
+        graph=PartialGraph.from_dag(dag, "knowledge") if graph is None else graph,
     )
 
 

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _KIND = Kind("psidag-confidence", 1, "file of psidag's draws")
-_PER_PAIR = ("sources", "targets", "times", "weight_mean", "weight_scatter")
+_PER_PAIR = ("sources", "targets", "times", "directed", "weight_mean", "weight_scatter")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,9 @@ class Confidence:
     sources, targets : arrays of int
         The ends of each pair, sorted.
     times : array of int
-        How many replicates have the edge.
+        How many replicates have the edge in their DAG.
+    directed : array of int
+        How many of these are sure of its direction; the others have it so in one of several DAGs that fit equally well.
     weight_mean, weight_scatter : arrays of float
         Mean of its weight over these, and the sum of squared deviations from it.
     """
@@ -66,6 +68,7 @@ class Confidence:
     sources: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     targets: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     times: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    directed: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     weight_mean: Floats = field(default_factory=lambda: np.empty(0))
     weight_scatter: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -80,14 +83,19 @@ class Confidence:
         return self.recipe["method"]
 
     @property
+    def connection(self) -> Floats:
+        """The share of the replicates that join the two ends of each edge, with whatever direction."""
+        return (self.times + self._count(self.times, self.targets, self.sources)) / max(self.replicates, 1)
+
+    @property
     def support(self) -> Floats:
-        """The share of the replicates that have each edge."""
-        return self.times / max(self.replicates, 1)
+        """The share of the replicates that direct each edge so."""
+        return self.directed / max(self.replicates, 1)
 
     @property
     def reverse_support(self) -> Floats:
-        """The share of the replicates that have its reverse."""
-        return self._times(self.targets, self.sources) / max(self.replicates, 1)
+        """The share of the replicates that direct it the other way."""
+        return self._count(self.directed, self.targets, self.sources) / max(self.replicates, 1)
 
     @property
     def weight_sd(self) -> Floats:
@@ -95,18 +103,33 @@ class Confidence:
         freedom = np.where(self.times > 1, self.times - 1, np.nan)
         return np.sqrt(self.weight_scatter / freedom)
 
-    def add(self, weights: sp.csr_array, *, settled: bool = True) -> Confidence:
-        """One more replicate, by Welford's update of mean and scatter."""
+    def add(
+        self, weights: sp.csr_array, directed: NDArray[np.bool_] | None = None, *, settled: bool = True
+    ) -> Confidence:
+        """One more replicate, by Welford's update of mean and scatter.
+
+        Parameters
+        ----------
+        weights : csr_array
+            Of its DAG.
+        directed : array of bool, optional
+            Which of its edges, in the order of ``weights.data``, have a direction that is known; all by default.
+        settled : bool
+            Whether its engine came to an end of its own.
+        """
         found = sp.coo_array(weights)
         d = len(self.names)
         new = found.row.astype(np.int64) * d + found.col
         old = self._keys(self.sources, self.targets)
         keys = np.union1d(old, new)
         times = np.zeros(len(keys), dtype=np.int64)
+        certain = np.zeros(len(keys), dtype=np.int64)
         mean, scatter = np.zeros(len(keys)), np.zeros(len(keys))
         known, seen = np.searchsorted(keys, old), np.searchsorted(keys, new)
         times[known], mean[known], scatter[known] = self.times, self.weight_mean, self.weight_scatter
+        certain[known] = self.directed
         times[seen] += 1
+        certain[seen] += 1 if directed is None else directed
         gap = found.data - mean[seen]
         mean[seen] += gap / times[seen]
         scatter[seen] += gap * (found.data - mean[seen])
@@ -117,30 +140,40 @@ class Confidence:
             sources=keys // d,
             targets=keys % d,
             times=times,
+            directed=certain,
             weight_mean=mean,
             weight_scatter=scatter,
         )
 
-    def of(self, dag: DAG) -> tuple[Floats, Floats]:
-        """Support and reverse support of the edges of a graph, in the order of ``dag.edges()``."""
+    def of(self, dag: DAG) -> dict[str, Floats]:
+        """``connection``, ``support`` and ``reverse_support`` of the edges of a graph, in the order of its edges."""
         if dag.names != self.names:
             raise InputError("the graph and the replicates do not have the same variables in the same order")
         edges = dag.weights.tocoo()
         total = self.replicates or np.nan
-        return self._times(edges.row, edges.col) / total, self._times(edges.col, edges.row) / total
+        so, reverse = (edges.row, edges.col), (edges.col, edges.row)
+        return {
+            "connection": (self._count(self.times, *so) + self._count(self.times, *reverse)) / total,
+            "support": self._count(self.directed, *so) / total,
+            "reverse_support": self._count(self.directed, *reverse) / total,
+        }
 
     def edges(self, at_least: float = 0.0) -> SupportTable:
-        """The edges that at least this share of the replicates have, the best supported first."""
-        return self._table(np.flatnonzero(self.support >= at_least))
+        """The edges whose ends at least this share of the replicates join, the best supported first.
+
+        A pair stands here once, in the direction that most replicates are sure of, or else have in their DAG.
+        """
+        return self._table(self._majority(at_least))
 
     def consensus(self, threshold: float = 0.5) -> DAG:
         """The DAG that the replicates agree on; it is acyclic and keeps the constraints whatever they say.
 
         Candidates are the pairs that at least this share of the replicates join in either direction, each as the edge
         that at least half of this share have. They enter by descending support, each unless it would close a cycle with
-        those before it (the ranked pairs of Tideman 1987): so a pair is joined as most replicates have it unless
-        better supported edges stand against that. Weights are means over the replicates that have the edge;
-        :func:`psidag.fit_dag` fits those of all rows.
+        those before it (the ranked pairs of Tideman 1987): so a pair is joined as most replicates direct it unless
+        better supported edges stand against that. Where replicates leave the direction open, it is that of most of
+        their DAGs, and says nothing. Weights are means over the replicates that have the edge; :func:`psidag.fit_dag`
+        fits those of all rows.
 
         Parameters
         ----------
@@ -150,7 +183,7 @@ class Confidence:
         self._need_replicates()
         if not 0 <= threshold <= 1:
             raise InputError(f"threshold must be a share of the replicates, from 0 to 1; got {threshold!r}")
-        candidates = (self._joined >= threshold) & (self.support >= threshold / 2)
+        candidates = (self.connection >= threshold) & (self.times / self.replicates >= threshold / 2)
         ranked = self._ranked(np.flatnonzero(candidates))
         kept, order = keep_acyclic(self.sources[ranked], self.targets[ranked], self.constraints)
         ranked = ranked[kept]
@@ -192,7 +225,7 @@ class Confidence:
             )
         if threshold is not None and not 0.5 < threshold <= 1:
             raise InputError(f"threshold must be above 0.5 and at most 1; got {threshold!r}")
-        average = float(self.times.sum()) / self.replicates
+        average = float((self.directed if directed else self.times).sum()) / self.replicates
         known = (average, self._possible(directed), self.replicates // 2, assumption)
         if threshold is None:
             threshold = least_threshold(false_edges, *known)
@@ -234,7 +267,10 @@ class Confidence:
         """From head and arrays to the object; a ValueError if they do not fit each other."""
         names = tuple(map(str, head["names"]))
         d, count = len(names), len(arrays["times"])
-        columns = {key: arrays[key] for key in _PER_PAIR}
+        # Files of earlier versions took every direction for known.
+        columns = {"directed": arrays["times"]} | {key: arrays[key] for key in _PER_PAIR if key in arrays}
+        if len(columns) < len(_PER_PAIR):
+            raise ValueError("a column is missing")
         wrong = [key for key, column in columns.items() if column.shape != (count,)]
         if wrong:
             raise ValueError(f"{wrong[0]} is not of length {count}")
@@ -257,33 +293,33 @@ class Confidence:
     def _keys(self, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> Integers:
         return sources.astype(np.int64) * len(self.names) + targets
 
-    def _times(self, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> Integers:
-        """In how many replicates edges are, those included that are in none."""
+    def _count(self, column: Integers, sources: NDArray[np.integer], targets: NDArray[np.integer]) -> Integers:
+        """A column of counts at these edges, 0 at those that no replicate has."""
         if not len(self.times):
             return np.zeros(len(sources), dtype=np.int64)
         keys, wanted = self._keys(self.sources, self.targets), self._keys(sources, targets)
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[place] == wanted, self.times[place], 0)
-
-    @property
-    def _joined(self) -> Floats:
-        """The share of the replicates that have an edge in either direction."""
-        return self.support + self.reverse_support
+        return np.where(keys[place] == wanted, column[place], 0)
 
     def _majority(self, threshold: float) -> Integers:
         """Pairs joined in this share of the replicates, each in the direction that most of them have."""
-        reverse = self._times(self.targets, self.sources)
-        first = (self.times > reverse) | ((self.times == reverse) & (self.sources < self.targets))
-        return np.flatnonzero((self._joined >= threshold) & first)
+        there = np.stack([self.directed, self.times, -self.sources])
+        back = np.stack([self._count(column, self.targets, self.sources) for column in (self.directed, self.times)])
+        back = np.concatenate([back, -self.targets[None]])
+        differ = np.argmax(there != back, axis=0)
+        each = np.arange(len(self.times))
+        first = there[differ, each] > back[differ, each]
+        return np.flatnonzero((self.connection >= threshold) & first)
 
     def _ranked(self, chosen: Integers) -> Integers:
-        """The best supported first, of those the ones of larger weight."""
+        """The best supported first, of those the ones more often there, and of larger weight."""
         strength = np.abs(self.weight_mean[chosen])
-        return chosen[np.lexsort((-strength, -self.times[chosen]))]
+        return chosen[np.lexsort((-strength, -self.times[chosen], -self.directed[chosen]))]
 
     def _table(self, chosen: Integers) -> SupportTable:
         ranked = self._ranked(chosen)
         values = {
+            "connection": self.connection[ranked],
             "support": self.support[ranked],
             "reverse_support": self.reverse_support[ranked],
             "weight": self.weight_mean[ranked],
@@ -304,11 +340,12 @@ class Confidence:
             raise InputError("no replicate has ended yet: give the bootstrap more time")
 
     def __str__(self) -> str:
-        sure = int((self.support >= 0.9).sum())
+        joined, sure = len(self.edges(0.9)), int((self.support >= 0.9).sum())
         lines = [
             f"{self.replicates} replicates ({self.method}) of {len(self.names)} variables",
             f"  status  {self.status}",
-            f"  edges   {sure} in at least 90 % of the replicates, {len(self.edges(0.5))} in at least half of them",
+            f"  edges   {joined} pairs joined in at least 90 % of the replicates, {sure} of them in one direction; "
+            f"{len(self.edges(0.5))} joined in at least half",
             "",
             *("  " + line for line in self.edges(0.5).to_text(10).splitlines()),
         ]

@@ -8,23 +8,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.ingest import as_source
 from psidag.data.sources import Table, in_memory
 from psidag.exchange.content import Content
 from psidag.graph.dag import DAG
-from psidag.graph.equivalence import cpdag
 from psidag.graph.metrics import squared_loss
 from psidag.graph.order import Order
+from psidag.graph.partial import PartialGraph
 from psidag.run.status import Candidate, Round, Status
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM
 from psidag.solution import effects, prediction, storage
 from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
-from psidag.solution.edges import EdgeTable
+from psidag.solution.edges import EdgeTable, direction_columns
 from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
 from psidag.solution.summary import summarise
@@ -38,7 +37,8 @@ class Solution:
     Attributes
     ----------
     dag : DAG
-        The learned graph, with the edges that the selection rule kept.
+        The learned graph, with the edges that the selection rule kept. Where ``graph`` leaves directions open, it is
+        one of the DAGs that fit equally well.
     intercept : array of shape (d,)
         The constant of each equation: x_j = intercept_j + Σ_i W[i, j] x_i + noise_j.
     residual_variance : array of shape (d,)
@@ -65,6 +65,9 @@ class Solution:
         What the learner said about the data while it learned.
     origin : Origin, optional
         What it takes to learn the same again: the call, the seed, the versions.
+    graph : PartialGraph
+        The same edges, each with a direction only where something speaks for it, and with what that is; all of ``dag``
+        without reasons if it is not given.
 
     Examples
     --------
@@ -97,6 +100,12 @@ class Solution:
     confidence: Confidence | None = None
     warnings: tuple[str, ...] = ()
     origin: Origin | None = None
+    graph: PartialGraph = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if getattr(self, "graph", None) is None:
+            object.__setattr__(self, "graph", PartialGraph.from_dag(self.dag))
+        self.graph.rows_of(self.dag)  # a member of it, or an error that says why not
 
     @property
     def order(self) -> Order:
@@ -109,12 +118,12 @@ class Solution:
         return self.dag.names
 
     def edges(self) -> EdgeTable:
-        """The edges with weight, standard error given the order, and standardised weight; strongest first.
+        """The edges with weight, standard error given the order, and what directs them; strongest first.
 
         With their support among replicates, too, where a bootstrap was run.
         """
         support = None if self.confidence is None else self.confidence.of(self.dag)
-        return EdgeTable(self.dag, self.standard_error, self.variance, support)
+        return EdgeTable(self.dag, self.standard_error, self.variance, self.graph, support)
 
     def with_confidence(self, confidence: Confidence | None) -> Solution:
         """The same solution, with the support of its edges in tables, files and summaries.
@@ -141,10 +150,6 @@ class Solution:
             Rows of the same columns, in the same order.
         """
         return -squared_loss(self.dag, self._rows(data).X, intercept=self.intercept)
-
-    def cpdag(self) -> sp.csr_array:
-        """Which edges the data alone can orient; see :func:`psidag.graph.equivalence.cpdag`."""
-        return cpdag(self.dag)
 
     def total_effect(self, source: str, target: str, *, holding: Sequence[str] = ()) -> float:
         """How much the target changes when the source is set one unit higher, along all directed paths.
@@ -241,12 +246,13 @@ class Solution:
         W = self.dag.weights.tocoo()
         sd = np.sqrt(self.variance)
         sd = np.where(sd > 0, sd, np.nan)
-        values = {"standardised": W.data * sd[W.row] / sd[W.col]}
+        values: dict[str, NDArray[Any]] = {"standardised": W.data * sd[W.row] / sd[W.col]}
         if self.standard_error is not None:
             values = {"standard_error": self.standard_error} | values
+        values |= direction_columns(self.dag, self.graph)
         about: dict[str, Any] = {}
         if self.confidence is not None:
-            values |= dict(zip(("support", "reverse_support"), self.confidence.of(self.dag), strict=True))
+            values |= self.confidence.of(self.dag)
             about = {"replicates": self.confidence.replicates, "resampling": self.confidence.method}
         return Content(
             self.dag,

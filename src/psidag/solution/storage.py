@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.graph.dag import DAG
+from psidag.graph.orientation import markov_class
+from psidag.graph.partial import PartialGraph
 from psidag.run.status import Candidate, Round, Status
 from psidag.solution.confidence import Confidence
 from psidag.solution.origin import Origin
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
 _KIND = Kind("psidag-solution", 1, "psidag solution")
 _VECTORS = ("intercept", "residual_variance", "mean", "variance")
-#: Arrays of the confidence stand beside those of the solution under names of their own.
+#: Arrays of the confidence and of the directions stand beside those of the solution under names of their own.
 _CONFIDENCE = "confidence_"
+_GRAPH = "graph_"
+_PER_EDGE = ("sources", "targets", "directed", "reason", "delta", "probability", "derived")
 
 
 def save(solution: Solution, path: str | Path) -> None:
@@ -34,6 +38,7 @@ def save(solution: Solution, path: str | Path) -> None:
         arrays |= {f"{key}_data": matrix.data, f"{key}_indices": matrix.indices, f"{key}_indptr": matrix.indptr}
     if solution.standard_error is not None:
         arrays["standard_error"] = solution.standard_error
+    arrays |= {_GRAPH + key: getattr(solution.graph, key) for key in _PER_EDGE}
     confidence = solution.confidence
     if confidence is not None:
         arrays |= {_CONFIDENCE + key: array for key, array in confidence.arrays().items()}
@@ -77,10 +82,12 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
     error = arrays.get("standard_error")
     if error is not None and error.shape != (matrices["weights"].nnz,):
         raise ValueError("standard_error does not fit the edges")
+    dag = DAG.from_weights(matrices["weights"], arrays["order"], names, zeros=True)
+    origin = Origin.from_dict(head.get("origin"))
     own = {key.removeprefix(_CONFIDENCE): array for key, array in arrays.items() if key.startswith(_CONFIDENCE)}
     confidence = Confidence.rebuild(head["confidence"], own) if head.get("confidence") is not None else None
     solution = Solution(
-        dag=DAG.from_weights(matrices["weights"], arrays["order"], names, zeros=True),
+        dag=dag,
         intercept=vectors["intercept"],
         residual_variance=vectors["residual_variance"],
         mean=vectors["mean"],
@@ -93,9 +100,17 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         candidate=Candidate(arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])),
         standard_error=error,
         warnings=tuple(map(str, head.get("warnings", ()))),
-        origin=Origin.from_dict(head.get("origin")),
+        origin=origin,
+        graph=_graph(arrays, dag, origin),
     )
     return solution.with_confidence(confidence)
+
+
+def _graph(arrays: dict[str, NDArray[Any]], dag: DAG, origin: Origin | None) -> PartialGraph:
+    """The directions in a file; files of earlier versions have none, and say by the call what they rest on."""
+    if _GRAPH + "sources" in arrays:
+        return PartialGraph.from_arrays(dag.names, *(arrays[_GRAPH + key] for key in _PER_EDGE))
+    return markov_class(dag) if origin and "noise='unequal'" in origin.call else PartialGraph.from_dag(dag)
 
 
 def _or_null(value: float) -> float | None:

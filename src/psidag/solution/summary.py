@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from psidag.graph.dag import DAG
+from psidag.graph.partial import CONFLICT, REASONS, reason_name
 from psidag.graph.sortability import sortability
 from psidag.solution.confidence import Confidence
 
@@ -15,6 +17,13 @@ _EDGES = 10
 #: Beyond this many variables the paths of a graph take longer to count than a print should.
 _COUNTABLE = 2000
 _HIGH = 0.9
+_WORDS = {
+    "knowledge": "knowledge",
+    "collider": "colliders",
+    "intervention": "interventions",
+    "equal variances": "equal noise variances",
+    "shape": "the shape of the noise",
+}
 
 
 def summarise(solution: Solution) -> str:
@@ -29,7 +38,9 @@ def summarise(solution: Solution) -> str:
         f"  edges   {solution.selection}",
         f"  status  {solution.status}",
     ]
-    if dag.n_edges and dag.d <= _COUNTABLE:
+    if dag.n_edges:
+        lines.append(f"  arrows  {_directions(solution)}")
+    if dag.n_edges and dag.d <= _COUNTABLE and _rests_on_units(solution):
         share = sortability(dag, solution.variance)
         if share > _HIGH:
             lines.append(
@@ -44,10 +55,30 @@ def summarise(solution: Solution) -> str:
     return "\n".join([*lines, "", f"{title}:", body])
 
 
+def _rests_on_units(solution: Solution) -> bool:
+    """Whether any direction does."""
+    graph = solution.graph
+    return bool((graph.reason[graph.directed] == REASONS.index("equal variances")).any())
+
+
 def _support(dag: DAG, confidence: Confidence) -> str:
     """How many edges of the graph most replicates have, and how the bootstrap ended if it did not end well."""
-    support, _ = confidence.of(dag)
-    sure, doubtful = int((support >= _HIGH).sum()), int((support < 0.5).sum())
+    found = confidence.of(dag)
+    joined, directed = (int((found[key] >= _HIGH).sum()) for key in ("connection", "support"))
+    doubtful = int((found["connection"] < 0.5).sum())
     kind = f"{confidence.replicates} replicates ({confidence.method})"
     unfinished = "" if confidence.status.ok else f"\n          {confidence.status}"
-    return f"{sure} edges in 90 % of {kind}, {doubtful} in fewer than half{unfinished}"
+    share = f"{joined} edges in 90 % of {kind}, {directed} of them in this direction"
+    return f"{share}; {doubtful} in fewer than half{unfinished}"
+
+
+def _directions(solution: Solution) -> str:
+    """How many edges have a direction, and what it rests on."""
+    graph = solution.graph
+    count = Counter(reason_name(code) for code in graph.reason[graph.directed].tolist())
+    because = [f"{count[reason]} by {_WORDS[reason]}" for reason in REASONS if count[reason]]
+    free = graph.n_edges - graph.n_directed
+    conflicts = int((graph.reason == CONFLICT).sum())
+    if free:
+        because.append(f"{free} open" + (f" ({conflicts} by conflict)" if conflicts else ""))
+    return ", ".join(because) or "as given"

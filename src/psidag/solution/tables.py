@@ -1,31 +1,40 @@
-"""Edges as rows of a table: a list that prints aligned and turns into a data frame."""
+"""Edges as rows of a table: a list that prints aligned, shows in a notebook and turns into a data frame."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: A NamedTuple whose first two fields are source and target and whose others are numbers.
+#: A NamedTuple whose first two fields are source and target.
 Row = TypeVar("Row", bound=tuple[Any, ...])
+
+#: So many rows a notebook shows.
+_SHOWN = 20
 
 
 class EdgeRows(Sequence[Row]):
-    """Rows of source, target and numbers, kept as columns; a column that is not there is None in every row."""
+    """Rows of source, target and values, kept as columns; a column that is not there is None in every row.
+
+    Where there is a column ``directed``, an edge prints as ``a -> b`` or, without a direction, as ``a -- b``.
+    """
 
     _row: ClassVar[type[Any]]
-    #: What columns are called in print, where that is shorter than their name.
-    _headings: ClassVar[Mapping[str, str]] = {}
+    #: What columns are called in print, where that is shorter than their name; None for those left out of it.
+    _headings: ClassVar[Mapping[str, str | None]] = {}
     #: What the rows are that a shortened print leaves out.
     _rest: ClassVar[str] = "more edges"
+    #: Marked with a question mark where the direction is open.
+    _marked: ClassVar[Sequence[str]] = ()
 
     def __init__(
         self,
         names: Sequence[str],
         ends: tuple[NDArray[np.integer], NDArray[np.integer]],
-        values: Mapping[str, NDArray[np.float64]],
+        values: Mapping[str, NDArray[Any]],
     ) -> None:
         self._names = tuple(names)
         self._ends = ends
@@ -42,7 +51,9 @@ class EdgeRows(Sequence[Row]):
         if isinstance(key, slice):
             return [self[k] for k in range(*key.indices(len(self)))]
         source, target = (self._names[end[key]] for end in self._ends)
-        row: Row = self._row(source, target, **{name: float(column[key]) for name, column in self._values.items()})
+        values = {name: column[key] for name, column in self._values.items()}
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+        row: Row = self._row(source, target, **plain)
         return row
 
     def __iter__(self) -> Iterator[Row]:
@@ -61,25 +72,53 @@ class EdgeRows(Sequence[Row]):
         shown = range(len(self) if limit is None else min(limit, len(self)))
         if not shown:
             return "no edges"
-        columns = [
-            [heading, *(self._names[end[k]] for k in shown)]
-            for heading, end in zip(("source", "target"), self._ends, strict=True)
-        ]
-        columns += [
-            [self._headings.get(name, name), *(f"{column[k]:.4g}" for k in shown)]
-            for name, column in self._values.items()
-        ]
-        widths = [max(map(len, column)) for column in columns]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if place < 2 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            ).rstrip()
-            for cells in zip(*columns, strict=True)
-        ]
-        if len(shown) < len(self):
-            lines.append(f"… and {len(self) - len(shown)} {self._rest}")
-        return "\n".join(lines)
+        columns = self._columns(shown, "->", "--")
+        padded = []
+        for heading, cells, left in columns:
+            width = max(map(len, [heading, *cells]))
+            padded.append([cell.ljust(width) if left else cell.rjust(width) for cell in [heading, *cells]])
+        lines = ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+        return "\n".join([*lines, *self._remarks(shown)])
+
+    def _remarks(self, shown: range) -> list[str]:
+        """What is said below the rows."""
+        return [f"… and {len(self) - len(shown)} {self._rest}"] if len(shown) < len(self) else []
+
+    def _columns(self, shown: range, arrow: str, line: str) -> list[tuple[str, list[str], bool]]:
+        """Each column as its heading, its cells, and whether they stand to the left."""
+        source, target = ([self._names[end[k]] for k in shown] for end in self._ends)
+        directed = self._values.get("directed")
+        columns = [("source", source, True)]
+        if directed is not None:
+            columns.append(("", [arrow if directed[k] else line for k in shown], True))
+        columns.append(("target", target, True))
+        open_ = [directed is not None and not directed[k] for k in shown]
+        for name, column in self._values.items():
+            heading = self._headings.get(name, name)
+            if heading is not None:
+                texts = [self._text(name, column[k]) for k in shown]
+                if name in self._marked and any(open_):
+                    texts = [text + ("?" if mark else " ") for text, mark in zip(texts, open_, strict=True)]
+                columns.append((heading, texts, column.dtype == object))
+        return columns
+
+    def _text(self, name: str, value: Any) -> str:
+        """One cell in print."""
+        if value is None:
+            return ""
+        return str(value) if isinstance(value, str | bool | np.bool_) else f"{value:.4g}"
+
+    def _repr_html_(self) -> str:
+        """The first rows as a table, for notebooks."""
+        shown = range(min(_SHOWN, len(self)))
+        if not shown:
+            return "<p>no edges</p>"
+        columns = self._columns(shown, "→", "—")
+        head = "".join(f"<th>{html.escape(heading)}</th>" for heading, _, _ in columns)
+        rows = zip(*(cells for _, cells, _ in columns), strict=True)
+        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        notes = "".join(f"<p>{html.escape(line)}</p>" for line in self._remarks(shown))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
     def __str__(self) -> str:
         return self.to_text()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,12 +20,19 @@ def strength(solution: Solution) -> Floats:
     return np.asarray(np.abs(W.data * scale), dtype=np.float64)
 
 
-def support(solution: Solution) -> tuple[Floats, Floats] | None:
-    """How often each edge, and its reverse, came up in resampled data; None if there was no bootstrap."""
-    held = solution.content().edge_values
-    if "support" not in held:
+class Support(NamedTuple):
+    """How often resampled data joined the ends of each edge, directed it so, and directed it the other way."""
+
+    connection: Floats
+    direction: Floats
+    reverse: Floats
+
+
+def support(solution: Solution) -> Support | None:
+    """What a bootstrap found for each edge; None if there was none."""
+    if solution.confidence is None:
         return None
-    return np.asarray(held["support"], dtype=np.float64), np.asarray(held["reverse_support"], dtype=np.float64)
+    return Support(*solution.confidence.of(solution.dag).values())
 
 
 def explained(solution: Solution) -> Floats:

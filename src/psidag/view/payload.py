@@ -75,7 +75,7 @@ def _edges(solution: Solution) -> dict[str, Any]:
     }
     found = columns.support(solution)
     if found is not None:
-        values |= {"support": found[0], "reverse": found[1]}
+        values |= {"connection": found.connection, "support": found.direction, "reverse": found.reverse}
     ranked = np.lexsort((W.col, W.row, -strength))
     return {"source": W.row[ranked].tolist(), "target": W.col[ranked].tolist()} | {
         key: numbers(value[ranked]) for key, value in values.items() if value is not None

@@ -144,7 +144,7 @@ def plot_confidence(solution: Solution, ax: Axes | None = None) -> Axes:
     ax = axes_for(ax, 7.0, max(2.0, 0.28 * count + 1) if found and count <= _NAMED else 4.5)
     if found is None:
         return empty(ax, "No bootstrap was run, so there is no support to show.")
-    support, reverse = found
+    support, reverse = found.direction, found.reverse
     if count > _NAMED:
         points: dict[str, Any] = {
             "s": float(np.clip(2e4 / count, 2, 20)),
@@ -152,18 +152,22 @@ def plot_confidence(solution: Solution, ax: Axes | None = None) -> Axes:
             "alpha": 0.5,
             "rasterized": True,
         }
-        ax.scatter(columns.strength(solution), support, color=colours.POSITIVE, **points)
-        firm = int((support >= 0.9).sum())
+        ax.scatter(columns.strength(solution), found.connection, color=colours.POSITIVE, **points)
+        firm = int((found.connection >= 0.9).sum())
         ax.axhline(0.9, color=colours.NODE, linewidth=0.8, linestyle=":")
         ax.set(xscale="log", ylim=(-0.02, 1.02))
         tidy(ax, xlabel="size of the standardised weight", ylabel="support")
-        ax.set_title(f"{firm:,} of {count:,} edges have a support of at least 0.9")
+        ax.set_title(f"{firm:,} of {count:,} edges are in at least 90 % of the resampled tables")
         return ax
-    ranked = np.lexsort((-columns.strength(solution), -support))
+    ranked = np.lexsort((-columns.strength(solution), -support, -found.connection))
     edges = list(solution.dag.edges())
     place = np.arange(count)
     ax.barh(place, support[ranked], color=colours.POSITIVE, label="as drawn")
     ax.barh(place, reverse[ranked], left=support[ranked], color=colours.REVERSED, label="reversed")
+    directed = support + reverse
+    free = np.maximum(found.connection - directed, 0)
+    if free.any():
+        ax.barh(place, free[ranked], left=directed[ranked], color=colours.FAINT, label="direction open")
     names = [f"{short(edges[k][0])} → {short(edges[k][1])}" for k in ranked]
     ax.set_yticks(place, names, fontsize=8)
     ax.invert_yaxis()

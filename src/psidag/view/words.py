@@ -56,10 +56,13 @@ def _sure(solution: Solution) -> str:
             "No resampling was done: standard errors take the graph as given, and say nothing of whether an edge or "
             "its direction would come up again. A bootstrap does."
         )
-    support, reverse = found
-    firm = int((support >= _SURE).sum())
-    turned = int((reverse > support).sum())
-    sentence = f"{firm:,} of {_count(len(support), 'edge')} came up in at least {_SURE:.0%} of the resampled tables"
+    firm = int((found.connection >= _SURE).sum())
+    directed = int((found.direction >= _SURE).sum())
+    turned = int((found.reverse > found.direction).sum())
+    sentence = (
+        f"{firm:,} of {_count(len(found.connection), 'edge')} came up in at least {_SURE:.0%} of the resampled tables, "
+        f"{directed:,} of them in the direction shown"
+    )
     return sentence + (f"; {turned:,} came up more often the other way round." if turned else ".")
 
 
