@@ -1,0 +1,104 @@
+"""Small graphs searched again as a whole, with one edge the other way: everything around it may change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from psidag.data.correlations import Correlations
+from psidag.data.ingest import as_source
+from psidag.data.moments import Moments
+from psidag.data.sources import Source
+from psidag.directions.profile import Costs
+from psidag.engines.sparse import Sparse
+from psidag.graph.constraints import BoundConstraints
+from psidag.graph.dag import DAG
+from psidag.graph.order import CycleError
+from psidag.run.loop import Task, run
+from psidag.scores.gaussian import UNEQUAL
+from psidag.system.parallel import SERIAL
+
+Floats = NDArray[np.float64]
+
+#: Restarts of each search.
+_RESTARTS = 3
+
+
+def search_again(
+    dag: DAG,
+    data: Correlations,
+    score: Costs,
+    edges: Sequence[tuple[int, int]],
+    bounds: Floats,
+    mark: float,
+    known: BoundConstraints,
+) -> Floats:
+    """Lower bounds on Δ of the unequal score: the best graphs that the search finds with an edge the other way.
+
+    Every graph found bounds Δ of all edges that it has the other way, so that few searches settle many edges; those
+    whose bound is below the mark need none.
+
+    Parameters
+    ----------
+    dag : DAG
+        The learned graph.
+    data : Correlations
+        The statistic.
+    score : Costs
+        The unequal score.
+    edges : sequence of pairs
+        Edges of the graph.
+    bounds : array
+        What Δ is at the most.
+    mark : float
+        The Δ below which nothing is claimed.
+    known : BoundConstraints
+        Prior knowledge.
+    """
+    if data.matrix is None:
+        return bounds
+    source = as_source(Moments.from_covariance(np.asarray(data.matrix, dtype=np.float64), data.count))
+    total = _total(score, dag.weights)
+    bounds = bounds.copy()
+    index = {edge: k for k, edge in enumerate(edges)}
+    waiting = set(np.flatnonzero(bounds >= mark).tolist())
+    while waiting:
+        k = max(waiting, key=lambda e: (bounds[e], -e))
+        waiting.discard(k)
+        a, b = edges[k]
+        found = _best_with(source, (b, a), known, data.count)
+        if found is None:
+            continue
+        difference = _total(score, found) - total
+        for u, v in zip(*(end.tolist() for end in found.nonzero()), strict=True):
+            turned = index.get((v, u), -1)
+            if turned >= 0:
+                bounds[turned] = min(bounds[turned], difference)
+                if bounds[turned] < mark:
+                    waiting.discard(turned)
+    return bounds
+
+
+def _best_with(source: Source, edge: tuple[int, int], known: BoundConstraints, count: float) -> sp.csr_array | None:
+    """The graph that the search finds if this edge is required; None where that contradicts what is known."""
+    wanted = replace(
+        known, names=source.names, required=np.unique(np.concatenate([known.required, [edge]]), axis=0).astype(np.intp)
+    )
+    try:
+        wanted.check()
+    except CycleError:
+        return None
+    task = Task(source, wanted, np.random.default_rng(0), SERIAL, UNEQUAL)
+    best = run(Sparse(restarts=_RESTARTS, quiet_rounds=2), task).candidate
+    weights: sp.csr_array = best.weights
+    return weights
+
+
+def _total(score: Costs, weights: sp.csr_array) -> float:
+    columns = sp.csc_array(weights)
+    parents = np.split(columns.indices, columns.indptr[1:-1])
+    return float(np.sum(score.costs([(j, tuple(sorted(part.tolist()))) for j, part in enumerate(parents)])))

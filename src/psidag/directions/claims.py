@@ -1,0 +1,307 @@
+"""The partially directed graph of a learned DAG: which of its arrows are claimed, why, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from psidag.data.correlations import Correlations
+from psidag.directions.again import search_again
+from psidag.directions.calibration import CURVES, MARK, discoveries
+from psidag.directions.independence import PairTests, has_shape, noises, pair_tests, thinned
+from psidag.directions.profile import Costs, Profile
+from psidag.graph.constraints import BoundConstraints
+from psidag.graph.dag import DAG
+from psidag.graph.equivalence import cpdag
+from psidag.graph.orientation import close, known_directions, open_colliders
+from psidag.graph.partial import CONFLICT, NOTHING, REASONS, PartialGraph, Reason
+from psidag.scores.nearly_equal import Prior, estimate_prior
+from psidag.scores.residual_score import ResidualScore, Sample
+from psidag.system.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+#: Up to this many columns a graph can be rearranged as a whole around one edge: then all of it is searched again.
+_WHOLE = 40
+#: Up to this many edges that other sources direct are looked at for a contradiction by shape.
+_MOST_DOUBTED = 500
+#: How many values of a sample's variance a value of its median deviation is worth.
+_MEDIAN_DEVIATION = 0.37
+#: The spread of the logarithms of variances is not taken to be less than this.
+_LEAST_SPREAD = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Grounds:
+    """What directions may rest on.
+
+    Attributes
+    ----------
+    data : Correlations
+        The statistic of the table.
+    price : float
+        Of one edge under the scores.
+    equal : bool
+        Whether noise variances were found to be equal; then they can direct edges.
+    rows : array of shape (n, d), optional
+        The table, without missing values. Without it the shape of the noise is not looked at.
+    weight : array of shape (n,), optional
+        Weights of the rows.
+    shaped : boolean array of shape (d,), optional
+        The columns whose noise is not Gaussian; by default none are, and shape directs nothing.
+    apart : mapping of int to tuple of int
+        Neighbours without shape of columns with it, as :class:`~psidag.scores.residual_score.ResidualScore` takes them.
+    """
+
+    data: Correlations
+    price: float
+    equal: bool = False
+    rows: NDArray[Any] | None = None
+    weight: Floats | None = None
+    shaped: NDArray[np.bool_] | None = None
+    apart: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def of_shape(self) -> NDArray[np.bool_]:
+        """The columns whose noise can direct edges by its shape."""
+        return np.zeros(self.data.d, dtype=bool) if self.rows is None or self.shaped is None else self.shaped
+
+    @property
+    def by_shape(self) -> bool:
+        """Whether there are any."""
+        return bool(self.of_shape.any())
+
+
+def claim_directions(dag: DAG, grounds: Grounds, constraints: BoundConstraints, workers: Workers) -> PartialGraph:
+    """Which edges of a DAG are directed, because of what, and with what evidence.
+
+    Each source of direction is asked in turn: prior knowledge; colliders, by the unequal score, for the edges that the
+    equivalence class of the DAG directs; equal variances, by a score with a prior on their spread; the shape of the
+    noise, by its score and by tests of independence. An edge is directed by the first of them whose evidence passes the
+    mark of 95 %; sources above the mark in opposite directions leave it undirected, because of a conflict. What then
+    follows by the rules of orientation is directed too.
+
+    Parameters
+    ----------
+    dag : DAG
+        The learned graph.
+    grounds : Grounds
+        The data, and what was found out about the noise.
+    constraints : BoundConstraints
+        Prior knowledge, which the DAG satisfies.
+    workers : Workers
+        Threads; they do not change the result.
+    """
+    return _Claims(dag, grounds, constraints, workers).graph()
+
+
+@dataclass(eq=False)
+class _Claims:
+    dag: DAG
+    grounds: Grounds
+    known: BoundConstraints
+    workers: Workers
+
+    def __post_init__(self) -> None:
+        edges = self.dag.weights.tocoo()
+        self.sources, self.targets = edges.row.astype(np.intp), edges.col.astype(np.intp)
+        count = len(self.sources)
+        self.reason = np.full(count, NOTHING, dtype=np.int8)
+        self.delta, self.probability = np.zeros(count), np.full(count, 0.5)
+        self.contradicted = np.zeros(count, dtype=bool)
+
+    def graph(self) -> PartialGraph:
+        """Ask all sources, and draw the conclusions."""
+        self._by_knowledge()
+        self._by_colliders()
+        if self.grounds.equal:
+            self._by_equal_variances()
+        if self.grounds.rows is not None and self.grounds.by_shape:
+            self._by_shape(thinned(self.grounds.rows), self.grounds.of_shape)
+        self.reason[self.contradicted] = CONFLICT
+        return self._closed()
+
+    def _by_knowledge(self) -> None:
+        bare = PartialGraph.from_arrays(self.dag.names, self.sources, self.targets, False)
+        if self.known.empty:
+            return
+        pairs = known_directions(bare, self.known)
+        rows = self._rows(pairs[:, 0], pairs[:, 1])
+        rows = rows[rows >= 0]
+        self.reason[rows] = REASONS.index("knowledge")
+        self.delta[rows], self.probability[rows] = np.inf, 1.0
+
+    def _by_colliders(self) -> None:
+        turns = cpdag(self.dag)
+        either = sp.csr_array(turns.multiply(turns.T))
+        compelled = np.asarray(either[self.sources, self.targets] == 0).ravel()
+        rows = np.flatnonzero(compelled & (self.reason == NOTHING))
+        self._claim("collider", rows, self._collider_differences(rows, self.known))
+
+    def _collider_differences(self, rows: NDArray[np.intp], known: BoundConstraints) -> Floats:
+        """Δ of the unequal score, which alone can tell colliders from chains."""
+        score = ResidualScore(self._sample, self.grounds.price)
+        settled = not (self.grounds.equal or self.grounds.by_shape)
+        profile = replace(self._profile, required=_pairs(known.required))
+        delta = self._differences("collider", score, rows, settled=settled, profile=profile)
+        if self.dag.d <= _WHOLE:
+            mark = CURVES["collider"].mark
+            delta = search_again(self.dag, self.grounds.data, score, self._pairs(rows), delta, mark, known)
+        return delta
+
+    def _by_equal_variances(self) -> None:
+        rows = np.flatnonzero(self.reason == NOTHING)
+        score = ResidualScore(self._sample, self.grounds.price, prior=self._prior)
+        self._claim("equal variances", rows, self._differences("equal variances", score, rows, settled=False))
+
+    @cached_property
+    def _prior(self) -> Prior | None:
+        """The prior on variances where they are equal, with the largest spread that is not contradicted at 10 %."""
+        if not self.grounds.equal:
+            return None
+        families = list(enumerate(self._profile.parents))
+        nodes, shares, _ = ResidualScore(self._sample, self.grounds.price).residuals(families)
+        found = estimate_prior(np.exp(shares) * self._sample.variance[nodes], self._sample.count)
+        # A median deviation tells about as much as the variance of 0.37 times as many values.
+        free = _MEDIAN_DEVIATION * max(len(nodes) - 1, 1)
+        most = (found.spread2 + found.error2) * free / float(chdtri(free, 0.9)) - found.error2
+        return found._replace(spread2=max(most, _LEAST_SPREAD**2))
+
+    def _by_shape(self, few: Floats, noise: NDArray[np.bool_]) -> None:
+        shaped = noise & np.array([has_shape(few[:, j]) for j in range(self.dag.d)])
+        touched = shaped[self.sources] & shaped[self.targets]
+        rows = np.flatnonzero(touched & (self.reason == NOTHING))
+        directed = np.flatnonzero(touched & (self.reason > REASONS.index("knowledge")))
+        if len(directed) <= _MOST_DOUBTED:
+            rows = np.sort(np.concatenate([rows, directed]))
+        tests, tested = self._tests(few, rows)
+        rows, claims = rows[tested], tests.claims
+        self.contradicted[rows[(claims < 0) & (self.reason[rows] != NOTHING)]] = True
+        inside = self.reason[rows] == NOTHING
+        # False claims are bounded over all edges that nothing else directs, whether they can be tested or not.
+        p_values = np.ones(int(np.sum(self.reason == NOTHING)))
+        p_values[: int(inside.sum())] = tests.smooth_p[inside, 1]
+        rejected = discoveries(p_values)[: int(inside.sum())]
+        chosen = rows[inside][rejected & (claims[inside] > 0)]
+        score = ResidualScore(
+            self._sample, self.grounds.price, prior=self._prior, shaped=noise, apart=self.grounds.apart
+        )
+        self._claim("shape", chosen, self._differences("shape", score, chosen, settled=not self.grounds.equal))
+
+    def _tests(self, few: Floats, rows: NDArray[np.intp]) -> tuple[PairTests, NDArray[np.bool_]]:
+        given = []
+        for a, b in self._pairs(rows):
+            parents = self._profile.parents
+            shared = {*parents[a], *parents[b]} - {a} - self._profile.between(a, b)
+            given.append(tuple(sorted(shared)))
+        x, y, left = noises(few, self.sources[rows], self.targets[rows], given)
+        return pair_tests(x[left], y[left], self.workers), left
+
+    def _differences(
+        self, reason: Reason, score: Costs, rows: NDArray[np.intp], *, settled: bool, profile: Profile | None = None
+    ) -> Floats:
+        profile = replace(profile or self._profile, mark=CURVES[reason].mark)
+        return profile.differences(score, self._pairs(rows), self.workers, settled=settled)
+
+    def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats) -> None:
+        """Keep the evidence, and the claims that it supports; what points the other way as surely contradicts them."""
+        probability = CURVES[reason](delta)
+        better = np.abs(delta) > np.abs(self.delta[rows])
+        self.delta[rows[better]], self.probability[rows[better]] = delta[better], probability[better]
+        self.reason[rows[probability >= MARK]] = REASONS.index(reason)
+        self.contradicted[rows[(probability <= 1 - MARK) & (self.reason[rows] != NOTHING)]] = True
+
+    def _closed(self) -> PartialGraph:
+        """The graph with what follows from its directions, as far as the data bear that out.
+
+        From x → c follows c → y, for y joined to c and not to x, only if the data rule out the collider x → c ← y.
+        Where they do not, x → c is not claimed either, unless it is known: it would decide what the data leave open.
+        """
+        while True:
+            graph = self._concluded()
+            rows = self._rows(graph.sources[graph.derived], graph.targets[graph.derived])
+            given = _pairs(np.stack([graph.sources, graph.targets], axis=1)[graph.directed & ~graph.derived])
+            premises = [self._premises(row, graph) for row in rows.tolist()]
+            held = replace(self.known, required=np.array(sorted(given), dtype=np.intp).reshape(-1, 2))
+            follows = np.array([bool(each) for each in premises], dtype=bool)
+            delta = np.full(len(rows), np.inf)
+            delta[follows] = self._collider_differences(rows[follows], held)
+            weak = np.flatnonzero(CURVES["collider"](delta) < MARK)
+            demoted = {x for k in weak for x in premises[k] if self.reason[x] != REASONS.index("knowledge")}
+            if not demoted:
+                return graph
+            self.reason[sorted(demoted)] = NOTHING
+
+    def _concluded(self) -> PartialGraph:
+        directed = (self.reason >= 0) & (self.reason < CONFLICT)
+        graph = PartialGraph.from_arrays(
+            self.dag.names, self.sources, self.targets, directed, self.reason, self.delta, self.probability
+        )
+        return close(graph, self.known, open_colliders(graph, self.dag))
+
+    def _premises(self, row: int, graph: PartialGraph) -> list[int]:
+        """The claimed edges x → c from which c → y can follow; through derived ones, what they follow from."""
+        found: list[int] = []
+        waiting, seen = [row], {row}
+        while waiting:
+            c, y = int(self.sources[waiting[-1]]), int(self.targets[waiting.pop()])
+            parents = np.array([x for x in self._profile.parents[c] if x not in self._joined[y]], dtype=np.intp)
+            for edge in self._rows(parents, np.full(len(parents), c)).tolist():
+                at = int(graph.find(self.sources[[edge]], self.targets[[edge]])[0])
+                if edge in seen or not graph.directed[at]:
+                    continue
+                seen.add(edge)
+                if graph.derived[at]:
+                    waiting.append(edge)
+                else:
+                    found.append(edge)
+        return found
+
+    @cached_property
+    def _joined(self) -> list[set[int]]:
+        joined: list[set[int]] = [set(parents) for parents in self._profile.parents]
+        for i, j in self._pairs(np.arange(len(self.sources))):
+            joined[i].add(j)
+        return joined
+
+    @cached_property
+    def _index(self) -> dict[tuple[int, int], int]:
+        return {pair: k for k, pair in enumerate(self._pairs(np.arange(len(self.sources))))}
+
+    @cached_property
+    def _sample(self) -> Sample:
+        rows = self.grounds.rows if self.grounds.by_shape else None
+        return Sample.of(self.grounds.data, rows, self.grounds.weight)
+
+    @cached_property
+    def _profile(self) -> Profile:
+        columns = sp.csc_array(self.dag.weights)
+        parents = [tuple(sorted(part.tolist())) for part in np.split(columns.indices, columns.indptr[1:-1])]
+        return Profile(parents, self.dag.order, _allowed(self.known), _pairs(self.known.required))
+
+    def _pairs(self, rows: NDArray[np.intp]) -> list[tuple[int, int]]:
+        return list(zip(self.sources[rows].tolist(), self.targets[rows].tolist(), strict=True))
+
+    def _rows(self, sources: NDArray[np.intp], targets: NDArray[np.intp]) -> NDArray[np.intp]:
+        pairs = zip(sources.tolist(), targets.tolist(), strict=True)
+        return np.array([self._index.get(pair, -1) for pair in pairs], dtype=np.intp)
+
+
+def _pairs(edges: NDArray[np.intp]) -> frozenset[tuple[int, int]]:
+    return frozenset((int(i), int(j)) for i, j in edges)
+
+
+def _allowed(known: BoundConstraints) -> Callable[[int, int], bool] | None:
+    """Whether knowledge leaves an edge open."""
+    if known.empty:
+        return None
+    forbidden = {(int(i), int(j)) for i, j in known.forbidden} | {(int(j), int(i)) for i, j in known.required}
+    tier = known.tier.tolist()
+    return lambda u, v: (u, v) not in forbidden and not (0 <= tier[v] < tier[u])
