@@ -49,7 +49,7 @@ def test_file_formats_round_trip(name, tmp_path):
     write_graph(dag, path)
     same(read_graph(path), dag)
     again = read_graph(path)
-    if name != "edges":  # a table of edges has no place for the order of the vertices
+    if name not in ("edges", "tsv"):  # a table of edges has no place for the order of the vertices
         assert again.names == dag.names
 
 

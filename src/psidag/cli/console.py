@@ -7,39 +7,41 @@ import sys
 from typing import Any
 
 from psidag.system.errors import CheckpointWarning, DataWarning
+from psidag.system.text import printable, printable_json
 
 
 def say(text: str = "") -> None:
     """A line of the result, at once, so that a long run shows how far it is even through a pipe."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(printable(text) + "\n")
     sys.stdout.flush()
 
 
 def say_json(value: Any) -> None:
     """The result for machines: one JSON value, with null for what is not a finite number."""
-    say(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False))
+    sys.stdout.write(printable_json(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)) + "\n")
+    sys.stdout.flush()
 
 
 def note(text: str) -> None:
     """A remark beside the result."""
-    sys.stderr.write(f"note: {text}\n")
+    sys.stderr.write(f"note: {printable(text)}\n")
 
 
 def progress(text: str) -> None:
     """How far a long run is, at once and apart from the result."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{printable(text)}\n")
     sys.stderr.flush()
 
 
 def complain(text: str) -> None:
     """Why there is no result."""
-    sys.stderr.write(f"psidag: {text}\n")
+    sys.stderr.write(f"psidag: {printable(text)}\n")
 
 
 def show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings as one line each; those of other libraries are not the user's business."""
     if issubclass(category, DataWarning | CheckpointWarning):
-        sys.stderr.write(f"warning: {message}\n")
+        sys.stderr.write(f"warning: {printable(str(message))}\n")
 
 
 def _finite(value: Any) -> Any:

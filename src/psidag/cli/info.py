@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from psidag.cli import graphs
@@ -56,8 +57,8 @@ def _lines(table: str, data: FileTable, found: Profile, expected: Any) -> list[s
     def tell(label: str, text: str) -> None:
         lines.append(f"  {label:<11}{text}")
 
-    kinds = {kind: [name for name, what in found.kinds.items() if what == kind] for kind in found.kinds.values()}
-    tell("types", "; ".join(f"{len(names)} {kind}" for kind, names in sorted(kinds.items())))
+    kinds = Counter(found.kinds.values())
+    tell("types", "; ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
     for name, culprit in list(data.text.items())[:5]:
         tell("", f"{name!r} is not numbers ({culprit}): leave it out with --drop {name!r}")
     empty = [name for name, count in found.missing.items() if count == found.rows]

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data.lines import BoundedLines, separator_of
 from psidag.data.readers import Block, Cells, Choice, Reader, columnwise, readable
 from psidag.system.errors import InputError
 
@@ -28,6 +29,10 @@ _MISSING_AS_WRITTEN = sorted(
 _TRUTH = {"true": 1.0, "false": 0.0}
 #: Cells that are converted at a time where a file is not all numbers.
 _CELLS = 1 << 20
+#: Bytes that are taken from a file at a time.
+_BUFFER = 1 << 18
+#: Cells of the first rows that are looked at to see how numbers are written.
+_SAMPLE = 10_000
 #: Characters that are parsed at a time.
 _CHARACTERS = 1 << 23
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
@@ -41,6 +46,8 @@ class Head(NamedTuple):
     header: bool
     labelled: bool
     """Whether an unnamed first column holds row labels."""
+    decimal: str = "."
+    """What stands before the fraction of a number."""
 
 
 def open_delimited(open_binary: Callable[[], BinaryIO], ending: str, where: str, choose: Choice) -> Reader:
@@ -49,14 +56,19 @@ def open_delimited(open_binary: Callable[[], BinaryIO], ending: str, where: str,
     def open_text() -> TextIO:
         raw = open_binary()
         stream: Any = gzip.GzipFile(fileobj=raw) if ending.endswith(".gz") else raw
-        return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        bounded = io.BufferedReader(BoundedLines(stream, where), _BUFFER)
+        return io.TextIOWrapper(bounded, encoding="utf-8-sig", newline="")
 
     with readable(where):
         head = read_head(open_text, where, _SEPARATORS.get(ending.removesuffix(".gz")))
     chosen = choose(head.names, where)
-    notes = () if head.header else (f"the first line of {where} is numbers: columns are called x0, x1, …",)
+    notes: tuple[str, ...] = (
+        () if head.header else (f"the first line of {where} is numbers: columns are called x0, x1, …",)
+    )
+    if head.decimal != ".":
+        notes += (f"numbers in {where} are written with a decimal comma",)
     if head.labelled:
-        notes = (f"the first column of {where} has no name: taken as row labels and left out",)
+        notes += (f"the first column of {where} has no name: taken as row labels and left out",)
     names = tuple(head.names[k] for k in chosen)
     return Reader(where, names, lambda: read_blocks(open_text, where, head, chosen), {}, names, notes=notes)
 
@@ -71,26 +83,45 @@ def read_head(open_text: Callable[[], TextIO], name: str, separator: str | None 
         line = file.readline()
         if not line.strip():
             raise InputError(f"{name} is empty" if not line else f"the first line of {name} is empty")
-        found = separator or max(",\t;|", key=line.count)
-        if separator is None and not line.count(found):
-            found = " " if " " in line.strip() else ","
+        found = separator or _between_numbers(line) or separator_of(line) or (" " if " " in line.strip() else ",")
         file.seek(0)
         rows = csv.reader(file, delimiter=found, skipinitialspace=found == " ")
         try:
-            first, second = next(rows), next(rows, [])
+            first = next(rows)
+            sample = list(islice(rows, max(1, _SAMPLE // len(first))))
         except csv.Error as error:
             raise InputError(f"the first lines of {name} cannot be read: {error}") from None
     cells = [cell.strip() for cell in first]
+    decimal = _decimal(found, [first, *sample])
     numbers = [str(k) for k in range(len(cells))]
-    if all(_is_number(cell) for cell in cells) and cells != numbers:
-        return Head(found, tuple(f"x{k}" for k in range(len(cells))), header=False, labelled=False)
-    if len(second) == len(cells) + 1:
-        return Head(found, tuple(cells), header=True, labelled=True)
+    if all(_is_number(cell.replace(decimal, ".")) for cell in cells) and cells != numbers:
+        return Head(found, tuple(f"x{k}" for k in range(len(cells))), False, False, decimal)
+    if sample and len(sample[0]) == len(cells) + 1:
+        return Head(found, tuple(cells), True, True, decimal)
     labelled = cells[0] == "" and len(cells) > 1
     cells = cells[labelled:]
     if "" in cells:
         raise InputError(f"column {cells.index('') + 1 + labelled} of {name} has no name in the header")
-    return Head(found, tuple(cells), header=True, labelled=labelled)
+    return Head(found, tuple(cells), True, labelled, decimal)
+
+
+def _between_numbers(line: str) -> str | None:
+    """What separates the numbers, some of which have a decimal comma, in a line of nothing else."""
+    for separator in ";\t":
+        cells = line.split(separator)
+        if len(cells) > 1 and "," in line and all(_is_number(cell.replace(",", ".")) for cell in cells):
+            return separator
+    return None
+
+
+def _decimal(separator: str, rows: list[list[str]]) -> str:
+    """A comma where it does not separate cells, stands in numbers, and no number has a point; else a point."""
+    if separator == ",":
+        return "."
+    cells = [cell.strip() for row in rows for cell in row]
+    if any(_is_number(cell) and "." in cell for cell in cells):
+        return "."
+    return "," if any("," in cell and _is_number(cell.replace(",", ".")) for cell in cells) else "."
 
 
 def read_blocks(open_text: Callable[[], TextIO], where: str, head: Head, chosen: Sequence[int]) -> Iterator[Block]:
@@ -115,6 +146,8 @@ def read_blocks(open_text: Callable[[], TextIO], where: str, head: Head, chosen:
 def _parser(head: Head, chosen: Sequence[int]) -> Callable[[list[str]], Block]:
     """What turns lines of numbers into a block, or raises a ValueError; with pyarrow ten times as fast."""
     by = _by_arrow if head.separator != " " and find_spec("pyarrow") else _by_numpy
+    if by is _by_numpy and head.decimal != ".":
+        by = _by_cells
     return partial(by, head=head, chosen=chosen)
 
 
@@ -132,7 +165,10 @@ def _by_arrow(lines: list[str], head: Head, chosen: Sequence[int]) -> Block:
         arrow_csv.ReadOptions(column_names=everything, block_size=len(text) + 1),
         arrow_csv.ParseOptions(delimiter=head.separator),
         arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(wanted, pa.float64()), include_columns=wanted, null_values=_MISSING_AS_WRITTEN
+            column_types=dict.fromkeys(wanted, pa.float64()),
+            include_columns=wanted,
+            null_values=_MISSING_AS_WRITTEN,
+            decimal_point=head.decimal,
         ),
     )
     cells: tuple[Cells, ...] = tuple(
@@ -152,6 +188,11 @@ def _by_numpy(lines: list[str], head: Head, chosen: Sequence[int]) -> Block:
     return Block(values[:, [k + head.labelled for k in chosen]], _cells("number", chosen))
 
 
+def _by_cells(lines: list[str], head: Head, chosen: Sequence[int]) -> Block:
+    """Of NumPy's reader, which knows the decimal point alone: leave it to the cells."""
+    raise ValueError("a decimal comma")
+
+
 def _cell_by_cell(lines: Iterable[str], where: str, head: Head, chosen: Sequence[int], before: int) -> Iterator[Block]:
     """Blocks of whatever the lines hold; ``before`` of them have gone before."""
     width = len(head.names) + head.labelled
@@ -165,7 +206,8 @@ def _cell_by_cell(lines: Iterable[str], where: str, head: Head, chosen: Sequence
         text = {}
         for k, column in enumerate(chosen):
             raw = columns[column + head.labelled]
-            values[:, k], kind, culprit = _convert(raw)
+            plain = raw if head.decimal == "." else [cell.replace(head.decimal, ".") for cell in raw]
+            values[:, k], kind, culprit = _convert(plain)
             cells.append(kind)
             if culprit is not None:
                 text[k] = f"line {chunk[culprit][0]}: {raw[culprit]!r}"

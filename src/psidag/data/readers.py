@@ -82,8 +82,9 @@ class Choice:
 
     def _matching(self, patterns: Sequence[str], names: Sequence[str], where: str) -> set[str]:
         found: set[str] = set()
+        known = set(names)
         for pattern in patterns:
-            hits = {pattern} & set(names) or {name for name in names if fnmatchcase(name, pattern)}
+            hits = {pattern} & known or {name for name in names if fnmatchcase(name, pattern)}
             if not hits:
                 close = get_close_matches(pattern, names, 3)
                 hint = f"did you mean {listing(close)}?" if close else f"its columns are {listing(names)}"

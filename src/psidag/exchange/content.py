@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -100,8 +101,8 @@ def number(value: Any, where: str, what: str) -> float:
         return 1.0
     try:
         return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: the weight of {what} is {value!r}, not a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{where}: the weight of {what} is {reprlib.repr(value)}, not a number") from None
 
 
 def _plain(values: Sequence[Any]) -> list[Any]:

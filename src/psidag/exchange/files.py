@@ -25,8 +25,9 @@ class Format(NamedTuple):
 #: The formats by name.
 FORMATS: dict[str, Format] = {
     "json": Format((".json",), json_format.write, json_format.read),
-    "edges": Format((".csv", ".tsv"), edges_format.write, edges_format.read),
-    "matrix": Format((".matrix.csv",), edges_format.write_matrix, edges_format.read),
+    "edges": Format((".csv",), edges_format.write, edges_format.read),
+    "tsv": Format((".tsv", ".tab"), edges_format.write_tabs, edges_format.read),
+    "matrix": Format((".matrix.csv",), edges_format.write_matrix, edges_format.read_matrix),
     "graphml": Format((".graphml",), graphml_format.write, graphml_format.read),
     "gml": Format((".gml",), gml_format.write, gml_format.read),
     "dot": Format((".dot", ".gv"), dot_format.write, dot_format.read),
@@ -58,7 +59,8 @@ def write_graph(graph: Any, path: str | Path, format: str | None = None) -> None
     if str(path) == "-":
         sys.stdout.write(text)
     else:
-        replace_file(path, text.encode())
+        # Half a character, which UTF-8 has no place for, is spelled out.
+        replace_file(path, text.encode(errors="backslashreplace"))
 
 
 def format_graph(graph: Any, format: str) -> str:  # noqa: A002
@@ -89,7 +91,9 @@ def read_graph(path: str | Path, format: str | None = None) -> DAG:  # noqa: A00
     where = repr(str(path))
     chosen = format or format_of(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        # As it stands: a carriage return may be part of a name.
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            text = file.read()
     except FileNotFoundError:
         raise InputError(f"there is no file {where}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -13,6 +13,8 @@ from psidag.system.errors import InputError
 
 _TOKEN = re.compile(r'\s*(?:#[^\n]*\n|(?P<string>"[^"]*")|(?P<bracket>[\[\]])|(?P<word>[^\s\[\]"]+))')
 
+_REFERENCE = re.compile(r"&(?:#(?P<decimal>\d{1,8})|#[xX](?P<hex>[0-9a-fA-F]{1,8})|\w+);")
+
 
 def write(content: Content) -> str:
     """Vertices numbered and labelled by name; in strings, what GML cannot hold is a character reference."""
@@ -84,7 +86,7 @@ def _block(tokens: Iterator[tuple[str, str]], where: str, *, inner: bool, depth:
         if value == "[" and kind == "bracket":
             found.append((key, _block(tokens, where, inner=True, depth=depth + 1)))
         elif kind == "string":
-            found.append((key, html.unescape(value[1:-1])))
+            found.append((key, _REFERENCE.sub(_character, value[1:-1])))
         elif kind == "word":
             found.append((key, value))
         else:
@@ -107,6 +109,17 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return _quote(value)
     return str(int(value)) if isinstance(value, bool) else repr(float(value))
+
+
+def _character(found: re.Match[str]) -> str:
+    """What a reference stands for, control characters included, which HTML would not allow."""
+    code = found["decimal"] or found["hex"]
+    if code is None:
+        return html.unescape(found[0])
+    try:
+        return chr(int(code, 10 if found["decimal"] else 16))
+    except (ValueError, OverflowError):
+        return found[0]
 
 
 def _quote(name: str) -> str:

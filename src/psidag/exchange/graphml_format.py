@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from psidag.exchange.content import Content, build, number
 from psidag.graph.dag import DAG
 from psidag.system.errors import InputError
 
+#: A carriage return may stand in XML, but is read as a line feed.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-F]{4}_)")
+_ESCAPED = re.compile("_x([0-9A-F]{4})_")
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
@@ -33,10 +37,11 @@ def write(content: Content) -> str:
         )
     graph = ET.SubElement(root, f"{{{_SPACE}}}graph", {"id": "psidag", "edgedefault": "directed"})
     for record in nodes:
-        node = ET.SubElement(graph, f"{{{_SPACE}}}node", {"id": record["name"]})
+        node = ET.SubElement(graph, f"{{{_SPACE}}}node", {"id": _escape(record["name"])})
         _data(node, "node", record | {"label": record["name"]}, keys)
     for record in edges:
-        edge = ET.SubElement(graph, f"{{{_SPACE}}}edge", {"source": record["source"], "target": record["target"]})
+        ends = {end: _escape(record[end]) for end in ("source", "target")}
+        edge = ET.SubElement(graph, f"{{{_SPACE}}}edge", ends)
         _data(edge, "edge", record, keys)
     ET.indent(root, space=" ")
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -66,7 +71,7 @@ def read(text: str, where: str) -> DAG:
     names: dict[str, str] = {}
     for node in (element for element in graph if _tag(element) == "node"):
         held, identity = values(node), node.get("id", "")
-        names[identity] = held.get("name") or held.get("label") or identity
+        names[identity] = _unescape(held.get("name") or held.get("label") or identity)
     edges = []
     for edge in (element for element in graph if _tag(element) == "edge"):
         ends = [edge.get(end, "") for end in ("source", "target")]
@@ -84,13 +89,26 @@ def _data(element: Any, kind: str, record: dict[str, Any], keys: dict[tuple[str,
     for key, value in record.items():
         if (kind, key) in keys and value is not None and not (isinstance(value, float) and math.isnan(value)):
             text = str(value).lower() if isinstance(value, bool) else str(value)
-            ET.SubElement(element, f"{{{_SPACE}}}data", {"key": keys[kind, key]}).text = text
+            ET.SubElement(element, f"{{{_SPACE}}}data", {"key": keys[kind, key]}).text = _escape(text)
 
 
 def _kind(values: Sequence[Any]) -> str:
     """What GraphML calls values of this kind."""
     kinds = {bool: "boolean", str: "string"}
     return next((kinds.get(type(value), "double") for value in values if value is not None), "double")
+
+
+def _escape(text: str) -> str:
+    """Characters that XML has no place for as ``_x0001_``, the way of spreadsheets, and ``_x0001_`` itself so, too."""
+    return _UNFIT.sub(lambda found: f"_x{ord(found[0][0]):04X}_", text)
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPED.sub(lambda found: _unfit(chr(int(found[1], 16)), found[0]), text)
+
+
+def _unfit(character: str, written: str) -> str:
+    return character if character == "_" or _UNFIT.fullmatch(character) else written
 
 
 def _tag(element: Any) -> str:

@@ -66,7 +66,10 @@ def _read_cytoscape(elements: Any, where: str) -> DAG:
         nodes = [record for record in records if "source" not in record]
         edges = [record for record in records if "source" in record]
     else:
-        nodes, edges = ([_data(item, where) for item in elements.get(part, [])] for part in ("nodes", "edges"))
+        parts = [elements.get(part, []) for part in ("nodes", "edges")]
+        if not all(isinstance(part, list) for part in parts):
+            raise InputError(f"{where} is not Cytoscape JSON: its nodes and edges must be lists")
+        nodes, edges = ([_data(item, where) for item in part] for part in parts)
     ids = {_key(node.get("id")): str(node.get("name", node.get("id"))) for node in nodes}
     return build(ids.values(), [_edge(edge, ids, where) for edge in edges], where)
 

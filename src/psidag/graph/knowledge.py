@@ -67,6 +67,13 @@ def _yaml(text: str, where: str) -> Any:
             self.depth -= 1
             return node
 
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+            twice = [key for k, key in enumerate(keys) if key in keys[:k]]
+            if twice:
+                raise yaml.YAMLError(f"the key {twice[0]!r} stands there twice: put both lists into one")
+            return super().construct_mapping(node, deep)
+
     try:
         return yaml.load(text, Plain) or {}
     except (yaml.YAMLError, RecursionError, ValueError) as error:

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from psidag.system.errors import InputError
 
 Order = NDArray[np.intp]
+#: Vertices of a level that are looked at one by one.
+_FEW = 32
 
 
 class CycleError(InputError):
@@ -89,11 +91,22 @@ def topological_levels(graph: Any, *, zeros: bool = False) -> list[Order]:
     waiting = np.bincount(edges.indices, minlength=d)
     ready = np.flatnonzero(waiting == 0)
     levels: list[Order] = []
+    starts, ends = edges.indptr.tolist(), edges.indices.tolist()
     while len(ready):
         levels.append(ready)
-        targets = edges[ready].indices
-        np.subtract.at(waiting, targets, 1)
-        ready = np.unique(targets[waiting[targets] == 0]).astype(np.intp)
+        if len(ready) > _FEW:
+            targets = edges[ready].indices
+            np.subtract.at(waiting, targets, 1)
+            ready = np.unique(targets[waiting[targets] == 0]).astype(np.intp)
+        else:
+            # A chain has as many levels as vertices: calls of NumPy for each of them would take a minute.
+            free = []
+            for v in ready.tolist():
+                for u in ends[starts[v] : starts[v + 1]]:
+                    waiting[u] -= 1
+                    if waiting[u] == 0:
+                        free.append(u)
+            ready = np.array(sorted(free), dtype=np.intp)
     if waiting.any():
         cycle = find_cycle(edges, np.flatnonzero(waiting))
         raise CycleError(f"the graph has a cycle: {' -> '.join(map(str, cycle))}", cycle)

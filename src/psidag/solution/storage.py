@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.graph.dag import DAG
+from psidag.graph.order import check_order
 from psidag.graph.orientation import markov_class
 from psidag.graph.partial import PartialGraph
-from psidag.run.status import Candidate, Round, Status
+from psidag.run.status import Candidate, Round, Status, StatusCode
 from psidag.solution.confidence import Confidence
 from psidag.solution.origin import Origin
 from psidag.system.archive import Kind, damage_named, read_archive, write_archive
@@ -67,7 +69,7 @@ def load(path: str | Path) -> Solution:
 def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
     from psidag.solution.solution import Solution
 
-    names = tuple(map(str, head["names"]))
+    names = _texts(head["names"])
     d = len(names)
     matrices = {
         key: sp.csr_array(tuple(arrays[f"{key}_{part}"] for part in ("data", "indices", "indptr")), shape=(d, d))
@@ -93,15 +95,17 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         mean=vectors["mean"],
         variance=vectors["variance"],
         n_samples=float(head["n_samples"]),
-        status=Status(*head["status"]),
+        status=_status(head["status"]),
         trace=tuple(Round(*(_or_nan(value) for value in row)) for row in head["trace"]),
         engine=str(head["engine"]),
         selection=str(head["selection"]),
-        candidate=Candidate(arrays["candidate_order"], matrices["candidate_weights"], _or_nan(head["candidate_loss"])),
+        candidate=Candidate(
+            check_order(arrays["candidate_order"], d), matrices["candidate_weights"], _or_nan(head["candidate_loss"])
+        ),
         standard_error=error,
-        warnings=tuple(map(str, head.get("warnings", ()))),
         origin=origin,
         graph=_graph(arrays, dag, origin),
+        warnings=_texts(head.get("warnings", [])),
     )
     return solution.with_confidence(confidence)
 
@@ -113,9 +117,26 @@ def _graph(arrays: dict[str, NDArray[Any]], dag: DAG, origin: Origin | None) -> 
     return markov_class(dag) if origin and "noise='unequal'" in origin.call else PartialGraph.from_dag(dag)
 
 
+def _texts(held: Any) -> tuple[str, ...]:
+    if not isinstance(held, list) or not all(isinstance(text, str) for text in held):
+        raise ValueError(f"{reprlib.repr(held)} is not a list of texts")
+    return tuple(held)
+
+
+def _status(held: Any) -> Status:
+    code, message = held
+    if code not in get_args(StatusCode) or not isinstance(message, str):
+        raise ValueError(f"{reprlib.repr(held)} is not how a run ends")
+    return Status(code, message)
+
+
 def _or_null(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
 def _or_nan(value: Any) -> Any:
-    return math.nan if value is None else value
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{reprlib.repr(value)} is not a number")
+    return value

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.system.text import printable_name
+
 #: A NamedTuple whose first two fields are source and target.
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -86,7 +88,7 @@ class EdgeRows(Sequence[Row]):
 
     def _columns(self, shown: range, arrow: str, line: str) -> list[tuple[str, list[str], bool]]:
         """Each column as its heading, its cells, and whether they stand to the left."""
-        source, target = ([self._names[end[k]] for k in shown] for end in self._ends)
+        source, target = ([printable_name(self._names[end[k]]) for k in shown] for end in self._ends)
         directed = self._values.get("directed")
         columns = [("source", source, True)]
         if directed is not None:
