@@ -66,7 +66,7 @@ def test_indices_and_tiers_that_are_closed(tmp_path):
         ("k.toml", "required_edges = 3", "must be a list"),
         ("k.toml", "required_edges = [['a']]", "pairs such as"),
         ("k.toml", "required_edges = [['a', 1.5]]", "name columns"),
-        ("k.toml", "tiers = ['a']", "must be a list"),
+        ("k.toml", "tiers = 'a'", "must be a list"),
         ("k.toml", "required = [['a', 'b']]", "has the key 'required'; the keys are 'required_edges'"),
         ("k.toml", "tiers = [", "not TOML"),
         ("k.yaml", "tiers: [", "not YAML"),

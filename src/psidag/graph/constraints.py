@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from psidag.graph.lookup import Lookup, items
 from psidag.graph.order import CycleError, Order, find_cycle, order_mask, positions
-from psidag.system.errors import InputError, listing
+from psidag.system.errors import DataWarning, InputError, listing
 
 Vertex: TypeAlias = str | int
 Edge: TypeAlias = tuple[Vertex, Vertex]
@@ -31,24 +32,32 @@ class Constraints:
     ----------
     required_edges, forbidden_edges : sequences of (source, target)
         Edges that the learned graph has, and edges that it does not have, by column name or index.
-    tiers : sequence of sequences
+        Patterns such as ``gene_*`` stand for all columns that fit them.
+    tiers : sequence of groups
         Groups of variables from the earliest to the latest: no variable is caused, directly or through
-        others, by one of a later tier. Variables in no tier are free.
+        others, by one of a later tier. Variables in no tier are free. A group is a list of names, indices and
+        patterns, or one of them; ``"*"`` is the group of all that no other tier names.
+    exogenous, sinks : sequences of columns
+        Variables without causes among the columns, and variables without effects among them.
 
     Examples
     --------
     >>> known = Constraints(required_edges=[("dose", "effect")], tiers=[["age", "sex"], ["dose"], ["effect"]])
     >>> known.bind(["age", "sex", "dose", "effect"]).required.tolist()
     [[2, 3]]
+    >>> Constraints(tiers=[["age", "sex"], "*"]).bind(["dose", "age", "effect", "sex"]).tier.tolist()
+    [1, 0, 1, 0]
     """
 
     required_edges: Sequence[Edge] = ()
     forbidden_edges: Sequence[Edge] = ()
-    tiers: Sequence[Sequence[Vertex]] = ()
+    tiers: Sequence[Sequence[Vertex] | Vertex] = ()
+    exogenous: Sequence[Vertex] = ()
+    sinks: Sequence[Vertex] = ()
 
     @classmethod
     def from_file(cls, path: str | Path) -> Constraints:
-        r"""Knowledge from a TOML or YAML file with the three keys, or from a knowledge file of Tetrad.
+        r"""Knowledge from a TOML or YAML file with the same keys, or from a knowledge file of Tetrad.
 
         Examples
         --------
@@ -56,30 +65,81 @@ class Constraints:
         >>> with TemporaryDirectory() as folder:
         ...     file = Path(folder, "known.toml")
         ...     _ = file.write_text('required_edges = [["dose", "effect"]]\ntiers = [["age"], ["dose", "effect"]]')
-        ...     Constraints.from_file(file)
-        Constraints(required_edges=[('dose', 'effect')], forbidden_edges=[], tiers=[['age'], ['dose', 'effect']])
+        ...     known = Constraints.from_file(file)
+        >>> known.required_edges, known.tiers
+        ([('dose', 'effect')], [['age'], ['dose', 'effect']])
         """
         from psidag.graph.knowledge import read_knowledge
 
         return read_knowledge(path)
 
+    @classmethod
+    def of(cls, given: Any) -> Constraints:
+        """Knowledge from what a caller gave: None, a Constraints, or a mapping with the same keys.
+
+        Examples
+        --------
+        >>> Constraints.of({"tiers": [["age", "sex"], "*"]}).tiers
+        [['age', 'sex'], '*']
+        """
+        if isinstance(given, cls):
+            return given
+        if given is None:
+            return cls()
+        keys = [field.name for field in fields(cls)]
+        if not isinstance(given, Mapping):
+            raise InputError(
+                f"constraints must be Constraints(…) or a dict with keys among {listing(keys)}; got "
+                f"{reprlib.repr(given)}"
+            )
+        unknown = [key for key in given if key not in keys]
+        if unknown:
+            raise InputError(f"constraints have the key {unknown[0]!r}; the keys are {listing(keys)}")
+        return cls(**given)
+
     def bind(self, names: Sequence[str]) -> BoundConstraints:
         """The same knowledge in terms of column indices; contradictions are an error that names them."""
-        lookup = _Lookup(names)
-        tier = np.full(len(names), -1, dtype=np.intp)
-        for level, members in enumerate(_items(self.tiers, "tiers", "groups of columns")):
-            for k in lookup.columns(_items(members, "tiers", "groups of columns"), "tiers").tolist():
-                if tier[k] not in (-1, level):
-                    raise InputError(f"{names[k]!r} stands in tier {tier[k]} and in tier {level}")
-                tier[k] = level
+        lookup = Lookup(names)
+        forbidden = [lookup.pairs(self.forbidden_edges, "forbidden_edges")]
+        everything = np.arange(len(names), dtype=np.intp)
+        for key, end in (("exogenous", 1), ("sinks", 0)):
+            given = getattr(self, key)
+            for k in lookup.columns([given] if isinstance(given, str) else items(given, key, "columns"), key):
+                others = everything[everything != k]
+                alone = np.full_like(others, k)
+                forbidden.append(np.column_stack((others, alone) if end else (alone, others)))
         bound = BoundConstraints(
             names=tuple(names),
             required=lookup.pairs(self.required_edges, "required_edges"),
-            forbidden=lookup.pairs(self.forbidden_edges, "forbidden_edges"),
-            tier=tier,
+            forbidden=forbidden[0] if len(forbidden) == 1 else np.unique(np.concatenate(forbidden), axis=0),
+            tier=self._tiers(lookup, names),
         )
         bound.check()
         return bound
+
+    def _tiers(self, lookup: Lookup, names: Sequence[str]) -> NDArray[np.intp]:
+        """The tier of each column, -1 for those that are free."""
+        tier = np.full(len(names), -1, dtype=np.intp)
+        rest = None
+        groups = items(self.tiers, "tiers", "groups of columns")
+        for level, members in enumerate(groups):
+            if lookup.is_pattern("*") and (members == "*" or (isinstance(members, list | tuple) and "*" in members)):
+                if rest is not None:
+                    raise InputError(f"tiers {rest} and {level} both hold '*', the columns that no other tier names")
+                rest = level
+                members = [] if members == "*" else [member for member in members if member != "*"]
+            given = [members] if isinstance(members, str) else items(members, "tiers", "groups of columns")
+            for k in lookup.columns(given, "tiers").tolist():
+                if tier[k] not in (-1, level):
+                    raise InputError(f"{names[k]!r} stands in tier {tier[k]} and in tier {level}")
+                tier[k] = level
+        if rest is not None:
+            tier[tier < 0] = rest
+        elif len(groups) == 1:
+            warnings.warn(
+                "one tier says nothing by itself: add what comes after it, '*' for all other columns", DataWarning
+            )
+        return tier
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,54 +282,6 @@ class BoundConstraints:
             if k:
                 edges.append((milestone - 1, milestone))
         return _pattern(np.array(edges, dtype=np.intp).reshape(-1, 2), self.d + max(0, len(levels) - 1))
-
-
-class _Lookup:
-    """Columns by name or index, many at a time: lists of forbidden edges can be long."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-        self._index = {name: k for k, name in enumerate(names)}
-
-    def columns(self, vertices: Sequence[Any], where: str) -> NDArray[np.intp]:
-        """The indices of columns."""
-        names, index = self._names, self._index
-        try:
-            found = [index[v] if isinstance(v, str) else operator.index(v) for v in vertices]
-        except KeyError:
-            unknown = next(v for v in vertices if isinstance(v, str) and v not in index)
-            raise InputError(
-                f"{where} names {unknown!r}, which is not a column; columns are {listing(names)}"
-            ) from None
-        except TypeError:
-            strange = next(v for v in vertices if not isinstance(v, str | int | np.integer))
-            raise InputError(f"{where} must name columns or give their index; got {reprlib.repr(strange)}") from None
-        outside = [k for k in found if not 0 <= k < len(names)]
-        if outside:
-            raise InputError(f"{where} names column {outside[0]}, but there are only columns 0..{len(names) - 1}")
-        return np.array(found, dtype=np.intp)
-
-    def pairs(self, edges: Any, where: str) -> NDArray[np.intp]:
-        """Edges as sorted pairs of indices, each once."""
-        given = _items(edges, where, 'pairs such as ("cause", "effect")')
-        for edge in given:
-            if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) != 2:
-                raise InputError(f'{where} must be pairs such as ("cause", "effect"); got {reprlib.repr(edge)}')
-        flat = self.columns([vertex for edge in given for vertex in edge], where)
-        d = max(len(self._names), 1)
-        keys = np.unique(flat[::2] * d + flat[1::2])
-        found = np.column_stack(np.divmod(keys, d)).astype(np.intp)
-        loops = found[found[:, 0] == found[:, 1], 0]
-        if len(loops):
-            raise InputError(f"{where} has an edge from {self._names[loops[0]]!r} to itself")
-        return found
-
-
-def _items(given: Any, where: str, what: str) -> Sequence[Any]:
-    """What was given as a list, unless it is something else that can be iterated over."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"{where} must be a list of {what}; got {reprlib.repr(given)}")
-    return given.tolist() if isinstance(given, np.ndarray) else list(given)
 
 
 def unconstrained(names: Sequence[str]) -> BoundConstraints:

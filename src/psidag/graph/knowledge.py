@@ -16,6 +16,7 @@ _DEEPEST = 10
 #: Columns of one tier without edges among them: each pair of them is kept.
 _MOST_APART = 3000
 _EDGES = ("required_edges", "forbidden_edges")
+_KEYS = (*_EDGES, "tiers", "exogenous", "sinks")
 
 
 def read_knowledge(path: str | Path) -> Constraints:
@@ -82,13 +83,17 @@ def _yaml(text: str, where: str) -> Any:
 
 def _from_mapping(held: Any, where: str) -> Constraints:
     if not isinstance(held, dict):
-        raise InputError(f"{where} must hold the keys {listing([*_EDGES, 'tiers'])}")
-    unknown = [key for key in held if key not in (*_EDGES, "tiers")]
+        raise InputError(f"{where} must hold the keys {listing(_KEYS)}")
+    unknown = [key for key in held if key not in _KEYS]
     if unknown:
-        raise InputError(f"{where} has the key {unknown[0]!r}; the keys are {listing([*_EDGES, 'tiers'])}")
+        raise InputError(f"{where} has the key {unknown[0]!r}; the keys are {listing(_KEYS)}")
     required, forbidden = (_edges(held.get(key), key, where) for key in _EDGES)
-    tiers = [_vertices(tier, "tiers", where) for tier in _list(held.get("tiers"), "tiers", where)]
-    return Constraints(required, forbidden, tiers)
+    tiers = [
+        tier if isinstance(tier, str) else _vertices(tier, "tiers", where)
+        for tier in _list(held.get("tiers"), "tiers", where)
+    ]
+    exogenous, sinks = (_vertices(held.get(key), key, where) for key in ("exogenous", "sinks"))
+    return Constraints(required, forbidden, tiers, exogenous, sinks)
 
 
 def _edges(held: Any, key: str, where: str) -> list[Edge]:

@@ -182,7 +182,7 @@ def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[E
 
 def bind(constraints: Constraints | None, names: Sequence[str]) -> BoundConstraints:
     """The constraints in terms of these columns."""
-    return (constraints or Constraints()).bind(names)
+    return Constraints.of(constraints).bind(names)
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

@@ -1,0 +1,99 @@
+"""Columns as people write them: by name, by index, or by a pattern such as ``gene_*``."""
+
+from __future__ import annotations
+
+import operator
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.system.errors import InputError, listing
+
+Indices = NDArray[np.intp]
+
+#: What a pattern has that a name seldom has.
+_WILD = set("*?[")
+
+
+class Lookup:
+    """The columns of one table, found many at a time: lists of forbidden edges can be long.
+
+    Examples
+    --------
+    >>> Lookup(["age", "gene_1", "gene_2"]).columns(["gene_*", 0], "tiers").tolist()
+    [1, 2, 0]
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._index = {name: k for k, name in enumerate(names)}
+
+    def columns(self, vertices: Any, where: str) -> Indices:
+        """The indices of columns; a pattern stands for all columns that fit it."""
+        if any(self.is_pattern(v) for v in vertices):
+            return np.array([k for v in vertices for k in self._one(v, where)], dtype=np.intp)
+        return self._plain(vertices, where)
+
+    def pairs(self, edges: Any, where: str) -> Indices:
+        """Edges as sorted pairs of indices, each once; patterns stand for all pairs of what fits them."""
+        given = items(edges, where, 'pairs such as ("cause", "effect")')
+        for edge in given:
+            if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) != 2:
+                raise InputError(f'{where} must be pairs such as ("cause", "effect"); got {reprlib.repr(edge)}')
+        wild = [edge for edge in given if any(map(self.is_pattern, edge))]
+        plain = given if not wild else [edge for edge in given if not any(map(self.is_pattern, edge))]
+        flat = self._plain([vertex for edge in plain for vertex in edge], where)
+        d = max(len(self._names), 1)
+        loops = flat[::2][flat[::2] == flat[1::2]]
+        if len(loops):
+            raise InputError(f"{where} has an edge from {self._names[loops[0]]!r} to itself")
+        keys = [flat[::2] * d + flat[1::2]]
+        for source, target in wild:
+            sources, targets = (np.array(self._one(end, where), dtype=np.intp) for end in (source, target))
+            grid = (sources[:, None] * d + targets[None, :]).ravel()
+            keys.append(grid[grid // d != grid % d])
+        return np.column_stack(np.divmod(np.unique(np.concatenate(keys)), d)).astype(np.intp)
+
+    def is_pattern(self, vertex: Any) -> bool:
+        """Whether this is a text with a wildcard that is not itself the name of a column."""
+        return isinstance(vertex, str) and not _WILD.isdisjoint(vertex) and vertex not in self._index
+
+    def _one(self, vertex: Any, where: str) -> list[int]:
+        if not self.is_pattern(vertex):
+            found: list[int] = self._plain([vertex], where).tolist()
+            return found
+        hits = [k for k, name in enumerate(self._names) if fnmatchcase(name, vertex)]
+        if not hits:
+            raise InputError(f"{where} has the pattern {vertex!r}, which no column fits; {self._hint(vertex)}")
+        return hits
+
+    def _plain(self, vertices: Sequence[Any], where: str) -> Indices:
+        names, index = self._names, self._index
+        try:
+            found = [index[v] if isinstance(v, str) else operator.index(v) for v in vertices]
+        except KeyError:
+            unknown = next(v for v in vertices if isinstance(v, str) and v not in index)
+            raise InputError(f"{where} names {unknown!r}, which is not a column; {self._hint(unknown)}") from None
+        except TypeError:
+            strange = next(v for v in vertices if not isinstance(v, str | int | np.integer))
+            raise InputError(f"{where} must name columns or give their index; got {reprlib.repr(strange)}") from None
+        outside = [k for k in found if not 0 <= k < len(names)]
+        if outside:
+            raise InputError(f"{where} names column {outside[0]}, but there are only columns 0..{len(names) - 1}")
+        return np.array(found, dtype=np.intp)
+
+    def _hint(self, wanted: str) -> str:
+        close = get_close_matches(wanted, self._names, 3) if len(self._names) <= 10_000 else []
+        return f"did you mean {listing(close)}?" if close else f"columns are {listing(self._names)}"
+
+
+def items(given: Any, where: str, what: str) -> Sequence[Any]:
+    """What was given as a list, unless it is something else that can be iterated over."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"{where} must be a list of {what}; got {reprlib.repr(given)}")
+    return given.tolist() if isinstance(given, np.ndarray) else list(given)
