@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from psidag.experiments.cells import SACHS, Cell, ProblemSpec
-from psidag.experiments.methods import ALL, METHODS, OURS_BEYOND, PSIDAG
+from psidag.experiments.methods import ALL, BASELINES, IN_BATCHES, METHODS, OURS_BEYOND, PSIDAG
 from psidag.experiments.presets import PRESETS, Preset
 from psidag.system.errors import InputError, listing
 
@@ -88,7 +88,7 @@ def _dense(graph: str) -> Experiment:
     )
 
 
-_WEIGHTED = ("psidag-stream", "psidag-target", "psidag-source")
+_WEIGHTED = ("psi-stream", "psidag-target", "psidag-source")
 
 #: By name, in the order of the page.
 EXPERIMENTS: dict[str, Experiment] = {
@@ -99,7 +99,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "curves",
             "Fixed orders: ER4 with 100 nodes, the true order, random orders, and ψDAG's own",
             "Minimising within a random order does not approach the solution; within the true order it does.",
-            (Block(("ER4",), (100,), _GAUSSIAN, (*PSIDAG, *OURS_BEYOND, "order-true", "order-random")),),
+            (Block(("ER4",), (100,), _GAUSSIAN, (*PSIDAG, *IN_BATCHES, *OURS_BEYOND, "order-true", "order-random")),),
         ),
         Experiment(
             "fig-er4-main",
@@ -131,7 +131,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "fig-large",
             "loss",
-            "ψDAG alone at 5,000 and 10,000 nodes",
+            "ψDAG and the engines at 5,000 and 10,000 nodes",
             "ψDAG runs at 10,000 nodes; the others crash or would take more than 350 hours.",
             (Block(("ER2", "ER4", "SF2", "SF4"), (5000, 10_000), _GAUSSIAN, (*PSIDAG, *OURS_BEYOND)),),
         ),
@@ -140,7 +140,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "curves",
             "The weighted projection, the plain one and DAGMA: ER2 with 3,000 nodes",
             "Weighting the projection can converge slightly faster, to a slightly lower loss, but not consistently.",
-            (Block(("ER2",), (3000,), _GAUSSIAN, (*_WEIGHTED, "psidag-rows", "dagma", *OURS_BEYOND)),),
+            (Block(("ER2",), (3000,), _GAUSSIAN, (*_WEIGHTED, "psidag-stream", "dagma", *OURS_BEYOND)),),
         ),
         Experiment(
             "fig-projection-er4",
@@ -163,7 +163,10 @@ EXPERIMENTS: dict[str, Experiment] = {
             "ψDAG has 14 errors with 14 edges, NOTEARS 15 with 15, GOLEM 26 with 23, and DAGMA diverges.",
             (
                 Block(
-                    ("Sachs",), (11,), ("real",), ("psidag-rows", "golem", "dagma", "notears", *OURS_BEYOND)
+                    ("Sachs",), (11,), ("real",), (
+                        "printed-rows", "printed-centred", "psidag-rows", "psi-rows", *BASELINES, "notears",
+                        *OURS_BEYOND,
+                    ),
                 ),
             ),
         ),

@@ -104,8 +104,8 @@ def fall(row: Row) -> float:
 
 
 def best_iterate(row: Row) -> float:
-    """The lowest gap of the iterates, the selected graph at the end not counted."""
-    return min((gap for _, _, gap in row.curve[:-1]), default=math.nan)
+    """The lowest gap of the iterates."""
+    return min((gap for _, _, gap in row.curve), default=math.nan)
 
 
 def median(values: Iterable[float]) -> float:

@@ -94,6 +94,11 @@ class Row:
         return self.goal_seconds == self.goal_seconds
 
     @property
+    def returned(self) -> bool:
+        """Whether the graph that was returned meets the criterion, whatever the iterates did."""
+        return self.graph_gap <= GOAL
+
+    @property
     def over_budget(self) -> bool:
         """Whether a limit ended it."""
         return self.status in ("over_time", "over_memory")
