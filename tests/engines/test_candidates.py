@@ -1,7 +1,6 @@
 """Wide tables without a matrix of correlations: entries, scans and lists by NumPy, and the search by itself."""
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -264,7 +263,7 @@ def test_prior_knowledge_holds(seed, noise):
 def test_a_time_budget_leaves_a_dag(steps, monkeypatch):
     """By a clock that moves a second with every step, the budget ends in the first scan or in the search."""
     seconds = itertools.count()
-    monkeypatch.setattr("psidag.run.loop.time", SimpleNamespace(perf_counter=lambda: float(next(seconds))))
+    monkeypatch.setattr("psidag.system.clock._now", lambda: float(next(seconds)))
     monkeypatch.setattr(candidates, "_NODES", 8)
     outcome = learn(simulate("ER2", n=200, d=300, seed=0).X, max_time=steps, max_memory=0)
     assert outcome.status.code == "time_limit"

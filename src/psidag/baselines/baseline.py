@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from psidag.graph.acyclic import break_cycles
 from psidag.graph.order import Order
-from psidag.run.loop import Task
+from psidag.run.loop import Task, Work
 from psidag.run.status import Candidate
 from psidag.stages.within_order import least_squares_within
 from psidag.system.errors import InputError
@@ -26,6 +26,7 @@ class Baseline:
     patience: ClassVar[int] = 0
     tol: ClassVar[float] = 0.0
     _matrices: ClassVar[int] = 9
+    _cubes: ClassVar[float] = 6.0
 
     def finish(self, task: Task, state: Any, best: Candidate) -> Candidate:
         """The last round as it is."""
@@ -42,6 +43,10 @@ class Baseline:
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data: so many matrices of d × d numbers."""
         return 8.0 * self._matrices * d**2
+
+    def work(self, d: int) -> Work:
+        """A step is so many times d³ operations at the least; to cut cycles and to choose edges takes a few more."""
+        return Work(self._cubes * d**3, 4.0 * d**3)
 
 
 class Regression(NamedTuple):

@@ -83,6 +83,7 @@ class Golem(Baseline):
 
     name: ClassVar[str] = "GOLEM"
     _matrices: ClassVar[int] = 20
+    _cubes: ClassVar[float] = 12.0
 
     lambda1: float | None = None
     lambda2: float = 5.0

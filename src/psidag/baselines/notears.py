@@ -77,6 +77,7 @@ class Notears(Baseline):
     """
 
     name: ClassVar[str] = "NOTEARS"
+    _cubes: ClassVar[float] = 20.0
     _matrices: ClassVar[int] = 56
 
     lambda1: float = 0.1

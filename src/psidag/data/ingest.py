@@ -16,6 +16,7 @@ from psidag.data.moments import Moments
 from psidag.data.scans import Batches, Partitions, Rows
 from psidag.data.sources import Adopted, Source, Summary, answers, is_source
 from psidag.data.streams import open_stream
+from psidag.system.clock import NEVER, Deadline
 from psidag.system.errors import InputError
 from psidag.system.parallel import one_blas_thread
 
@@ -28,6 +29,7 @@ def as_source(
     sample_weight: ArrayLike | None = None,
     missing: str = "error",
     least_rows: int = 2,
+    deadline: Deadline = NEVER,
 ) -> Source:
     """Make a source of an array, a table, files, Dask data, an iterator of batches, or :class:`Moments`.
 
@@ -48,6 +50,8 @@ def as_source(
         What to do about missing values; see :func:`psidag.data.missing.complete`.
     least_rows : int
         Fewer rows than this in a table or array are an error.
+    deadline : Deadline
+        When the first batch of a stream has to be there.
     """
     check_missing(missing)
     own = is_source(data)
@@ -56,7 +60,7 @@ def as_source(
             raise InputError("sample_weight goes with an array or a table, not with a stream or with moments")
         if own:
             return data if answers(data) else _adopted(data, missing, least_rows)
-        return Summary(data) if isinstance(data, Moments) else open_stream(iter(data), names, missing)
+        return Summary(data) if isinstance(data, Moments) else open_stream(iter(data), names, missing, deadline)
     if isinstance(data, str | Path):
         data = read_table(data, hold=HOLD)
     if isinstance(data, FileTable):

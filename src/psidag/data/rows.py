@@ -58,7 +58,10 @@ def feed(
         return ScanFeed(source, batch_size, holdout, rng, workers, centred)
     stream = cast("Stream", source)
     # Without a first batch behind the pilot there would be nothing to measure the curvature by.
+    # Where rows are slow to come, what there is at half of the time has to do.
+    whole, stream.deadline = stream.deadline, stream.deadline.part(0.5)
     rows = stream.take(PILOT + batch_size, partial=True)
+    stream.deadline = whole
     stream.check_rows()
     if len(rows) == PILOT + batch_size:
         stream.give_back(rows[PILOT:])

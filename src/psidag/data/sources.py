@@ -14,7 +14,6 @@ Summary    no        no          yes         yes
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeGuard
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows as Rows
 from psidag.data.scans import Scan
+from psidag.system.clock import NEVER, Deadline, TimeOver
 from psidag.system.errors import InputError
 from psidag.system.parallel import Workers
 
@@ -119,6 +119,18 @@ class Table:
         return self._moments
 
 
+class Punctual:
+    """An iterator that heeds a deadline: it raises :class:`TimeOver` instead of making anybody wait longer."""
+
+    deadline: Deadline = NEVER
+
+    def __iter__(self) -> Punctual:
+        return self
+
+    def __next__(self) -> Rows:
+        raise NotImplementedError
+
+
 class Stream:
     """Batches that pass once. The running moments of what has passed are kept; the rows are not."""
 
@@ -134,6 +146,8 @@ class Stream:
         self._moments = Moments(len(self.names), self.names)
         self._waiting: list[Rows] = []
         self._unsummed: list[Rows] = []
+        self.deadline = NEVER
+        """When no more rows are waited for."""
 
     @property
     def d(self) -> int:
@@ -149,9 +163,9 @@ class Stream:
             )
 
     def take(self, n: int, *, partial: bool = False) -> Rows:
-        """The next n rows; if fewer are to be had, those (``partial``) or none, and they go on waiting."""
+        """The next n rows; if fewer are to be had in time, those (``partial``) or none, and they go on waiting."""
         have = sum(map(len, self._waiting))
-        while have < n and (batch := next(self._batches, None)) is not None:
+        while have < n and not self.deadline.over and (batch := self._next()) is not None:
             self._note(batch)
             self._waiting.append(batch)
             have += len(batch)
@@ -170,11 +184,19 @@ class Stream:
         """They are kept as rows come."""
         return True
 
-    def drain(self, deadline: float | None = None) -> None:
-        """Take in all there is, until ``time.perf_counter()`` reaches the deadline; only moments are kept."""
+    def drain(self) -> None:
+        """Take in all there is, in time; only moments are kept."""
         while len(self.take(_SUM_AT_ONCE, partial=True)):
-            if deadline is not None and time.perf_counter() >= deadline:
-                break
+            pass
+
+    def _next(self) -> Rows | None:
+        """The next batch; None at the end, and when time is over before it comes."""
+        if isinstance(self._batches, Punctual):
+            self._batches.deadline = self.deadline
+        try:
+            return next(self._batches, None)
+        except TimeOver:
+            return None
 
     def moments(self, workers: Workers | None = None) -> Moments:
         """The moments of the rows that have come so far."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.graph.order import Order, order_change
-from psidag.run.loop import Progress, Task, equal_noise_only
+from psidag.run.loop import Progress, Task, Work, equal_noise_only
 from psidag.run.status import Candidate, Status
 from psidag.stages.model import Model, correlations, evident_model
 from psidag.stages.orderings import Ordering, Seen, as_ordering, from_data_alone, order_by, reads_model
@@ -150,6 +150,10 @@ class Exact:
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data."""
         return 90.0 * d**2
+
+    def work(self, d: int) -> Work:
+        """Steps are cut into tiles; the order, least squares in it and the choice of edges take some d³ operations."""
+        return Work(0.0, 6.0 * d**3)
 
     def _to_do(self) -> int:
         return 0 if from_data_alone(as_ordering(self.ordering)) else self.gradient_steps

@@ -13,7 +13,7 @@ from psidag.data.rows import RowFeed, feed, typical_scale
 from psidag.data.sources import needs_rows
 from psidag.engines.stochastic_state import Squares, State, dumped, noted, restored
 from psidag.graph.order import Order, check_order, order_change
-from psidag.run.loop import Progress, Task, equal_noise_only
+from psidag.run.loop import Progress, Task, Work, equal_noise_only
 from psidag.run.status import Candidate, Status
 from psidag.stages.descent import Batch, Descent, Mask, Matrix, resume, start, step
 from psidag.stages.model import Model, evident_weights
@@ -209,8 +209,10 @@ class Stochastic:
         stop = max(0, left - max(1, min(most, self.look_every or most)))
         ended: Status | None = None
         taken: list[Matrix] = []
-        while left > stop and ended is None:
+        while left > stop and ended is None and not task.deadline.over:
             rows = state.feed.take()
+            if rows is None and task.deadline.left <= 0:
+                break
             if rows is None:
                 ended = Status("data_ended", "the stream has ended; more rows would allow more rounds")
             else:
@@ -260,6 +262,10 @@ class Stochastic:
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data: weights, averages, masks and the covariance."""
         return 96.0 * d**2
+
+    def work(self, d: int) -> Work:
+        """A gradient; and the order, least squares in it and the choice of edges."""
+        return Work(4.0 * self.rows_at_once(d) * d**2, 8.0 * d**3)
 
     def _project(self, task: Task, state: State) -> State:
         """Between A1 and A2: the average keeps what points forward in the new order."""

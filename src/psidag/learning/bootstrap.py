@@ -26,6 +26,7 @@ from psidag.run.loop import Engine
 from psidag.run.status import Status
 from psidag.scores.named import Noise
 from psidag.solution import Confidence
+from psidag.system.clock import Deadline
 from psidag.system.errors import InputError
 from psidag.system.parallel import SERIAL, Jobs, Mapper, Workers, tiles, workers
 
@@ -171,7 +172,9 @@ class _Learner:
         stop.check()
         drawn = self.resampler.draw(number, threads, needs_rows=self.plan.engine.needs_rows)
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number, 0)))
-        learned = self.plan.search(drawn, rng, threads, Budget(on_step=stop.check))
+        learned = self.plan.search(drawn, rng, threads, Budget(stop.deadline, on_step=stop.check))
+        if learned.outcome.status.code == "time_limit":
+            raise _StoppedError
         if learned.outcome.status.code == "interrupted":
             raise KeyboardInterrupt
         weights, _ = self.plan.edges(learned)
@@ -267,19 +270,18 @@ class _Stop:
     """When replicates are to be left: at the end of the time, or at once."""
 
     def __init__(self, max_time: float | None) -> None:
-        self._deadline = None if max_time is None else time.perf_counter() + max_time
-        self._max_time = max_time
+        self.deadline = Deadline(max_time)
         self._now = threading.Event()
 
     @property
     def reason(self) -> str:
         """Why time is up."""
-        return f"max_time={self._max_time:g} s was over" if self._max_time else ""
+        return "" if self.deadline.seconds is None else f"max_time={self.deadline.seconds:g} s was over"
 
     @property
     def left(self) -> float | None:
         """Seconds until then."""
-        return None if self._deadline is None else self._deadline - time.perf_counter()
+        return None if self.deadline.seconds is None else self.deadline.left
 
     def now(self) -> None:
         """Leave all replicates that are being learned."""
@@ -287,7 +289,7 @@ class _Stop:
 
     def check(self, *_: Any) -> None:
         """Called after each step of an engine."""
-        if self._now.is_set() or (self._deadline is not None and time.perf_counter() >= self._deadline):
+        if self._now.is_set() or self.deadline.over:
             raise _StoppedError
 
 

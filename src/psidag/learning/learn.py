@@ -17,6 +17,7 @@ from psidag.run.loop import Callback, Engine, Progress
 from psidag.run.status import Candidate
 from psidag.scores.named import Noise
 from psidag.solution import Solution
+from psidag.system.clock import Deadline
 from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs, workers
 
@@ -126,10 +127,13 @@ def learn_dag(
         max_memory=max_memory,
     )
     keeper = _keeper(checkpoint, checkpoint_interval, resume, random_state)
-    source = options.ingest(data)
+    deadline = Deadline(max_time)
+    source = options.ingest(data, deadline)
     plan = Plan.of(options, source)
+    # The time counts from the first row of a stream that is asked for; a table is read before it begins.
+    deadline = Deadline(max_time) if source.can_reread else deadline
     with workers(n_jobs) as threads, _progress_bar(progress, plan.engine.name) as on_step:
-        budget = Budget(max_time, options.bytes, on_step, callback, keeper)
+        budget = Budget(deadline, options.bytes, on_step, callback, keeper)
         learned = plan.search(source, as_generator(random_state), threads, budget)
         solution = plan.solution(learned)
     if learned.outcome.status.code == "interrupted":

@@ -16,6 +16,7 @@ from psidag.data.sources import Rows, Source, Stream, Summary, Table
 from psidag.learning.plan import Budget, Learned, Options, Plan, as_generator
 from psidag.solution import Solution
 from psidag.system.archive import Kind, damage_named, read_archive, write_archive
+from psidag.system.clock import Deadline
 from psidag.system.errors import InputError, is_number
 from psidag.system.parallel import Jobs, Workers, workers
 
@@ -145,7 +146,7 @@ class OnlineLearner:
 
     def _search(self, source: Source, threads: Workers, max_time: float | None = None) -> Learned:
         state = self._state if source is self._stream else None
-        return self._plan.search(source, self._rng, threads, Budget(max_time, state=state))
+        return self._plan.search(source, self._rng, threads, Budget(Deadline(max_time), state=state))
 
 
 def load_stream(path: str | Path) -> tuple[Moments, Any]:

@@ -14,7 +14,6 @@ head of ``search``, a refinement of the graph at its end, what is claimed of dir
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from numpy.typing import ArrayLike
 from psidag.data.correlations import fits_whole
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
-from psidag.data.sources import Source, passes_once
+from psidag.data.sources import Source, passes_once, read_again
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
@@ -40,6 +39,7 @@ from psidag.scores.gaussian import EQUAL
 from psidag.scores.named import Noise, as_score
 from psidag.scores.score import SearchScore
 from psidag.solution import Origin, Solution
+from psidag.system.clock import NEVER, Deadline
 from psidag.system.errors import InputError, listing
 from psidag.system.memory import as_bytes
 from psidag.system.parallel import Workers
@@ -79,9 +79,11 @@ class Options:
         """``max_memory`` as a number of bytes."""
         return None if self.max_memory is None else as_bytes(self.max_memory)
 
-    def ingest(self, data: Any) -> Source:
+    def ingest(self, data: Any, deadline: Deadline = NEVER) -> Source:
         """The source that the data become, checked and completed; a source stays what it is."""
-        return as_source(data, names=self.names, sample_weight=self.sample_weight, missing=self.missing)
+        return as_source(
+            data, names=self.names, sample_weight=self.sample_weight, missing=self.missing, deadline=deadline
+        )
 
     def origin(self, call: str = "learn_dag(data)") -> Origin:
         """How to repeat what these options lead to."""
@@ -92,7 +94,7 @@ class Options:
 class Budget(NamedTuple):
     """What a search may take; who looks on; and where it is kept, or gone on from."""
 
-    max_time: float | None = None
+    deadline: Deadline = NEVER
     max_memory: int | None = None
     on_step: Callable[[Progress, Candidate | None], None] | None = None
     callback: Callback | None = None
@@ -133,12 +135,18 @@ class Plan:
         self, source: Source, rng: np.random.Generator, threads: Workers, budget: Budget | None = None
     ) -> Learned:
         """The best DAG that the engine finds for a source within a budget."""
-        given = budget or Budget()
-        if passes_once(source) and not self.engine.needs_rows:
-            source.drain(None if given.max_time is None else time.perf_counter() + given.max_time)
-            source.check_rows()
+        deadline, *given = budget or Budget()
         task = Task(source, self.constraints, rng, threads, self.score)
-        outcome = run(self.engine, task, **given._asdict())
+        if passes_once(source):
+            source.deadline = deadline
+        if passes_once(source) and not self.engine.needs_rows:
+            # The rest of the time is for the search.
+            source.deadline = deadline.part(0.5)
+            source.drain()
+            source.check_rows()
+        outcome = run(self.engine, task.until(deadline), **dict(zip(Budget._fields[1:], given, strict=True)))
+        if read_again(source) and not source.has_moments:
+            raise InputError(f"max_time={deadline.seconds:g} s was over before the data had been read once: raise it")
         return Learned(task, outcome)
 
     def edges(self, learned: Learned) -> tuple[sp.csr_array, Fitted]:

@@ -8,17 +8,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+import scipy.sparse as sp
 
 from psidag.data.sources import Source
 from psidag.graph.constraints import BoundConstraints
 from psidag.run.status import Candidate, Round, Status
 from psidag.scores.gaussian import EQUAL
 from psidag.scores.score import SearchScore
+from psidag.system.clock import NEVER, Deadline, TimeOver
 from psidag.system.errors import InputError, is_number
 from psidag.system.interrupts import Interrupts
 from psidag.system.memory import as_text, in_use
@@ -41,6 +43,22 @@ class Task:
     def d(self) -> int:
         """Number of variables."""
         return self.source.d
+
+    @property
+    def deadline(self) -> Deadline:
+        """When the answer is to be there."""
+        return self.workers.deadline
+
+    def until(self, deadline: Deadline) -> Task:
+        """The same task with another deadline."""
+        return replace(self, workers=self.workers.until(deadline))
+
+
+class Work(NamedTuple):
+    """Floating-point operations: of a step at the least, and from where a search stands to chosen edges."""
+
+    step: float = 0.0
+    close: float = 0.0
 
 
 def check_time(max_time: float | None) -> None:
@@ -129,6 +147,15 @@ class Resumable(Protocol):
         ...
 
 
+@runtime_checkable
+class Laborious(Protocol):
+    """An engine whose steps are long for many columns, and says so."""
+
+    def work(self, d: int) -> Work:
+        """What it takes for d columns."""
+        ...
+
+
 class Snapshot(NamedTuple):
     """A run between two steps: the engine's state, the trace, the best DAG, seconds so far, and how it ended if so."""
 
@@ -176,29 +203,39 @@ def run(
     The loss has stopped falling when the best of the last ``engine.patience`` rounds is not below the best
     before them by more than ``engine.tol`` times its value. An engine of patience 0 is not judged by its
     loss: it says itself when it has finished, and its last round is the answer.
+
+    The time is that of the task's deadline, or ``max_time`` seconds from now. What cannot end in time is not begun, and
+    threads leave their work between two pieces; unless there is a keeper, for whom steps are whole.
     """
     check_time(max_time)
     start = time.perf_counter()
+    if max_time is not None:
+        task = task.until(Deadline(max_time))
+    work = engine.work(task.d) if isinstance(engine, Laborious) else Work()
+    search = task.deadline.before(work.close)
+    inside, task = task.until(search if keeper is None else NEVER), task.until(NEVER)
     at = (None if keeper is None else keeper.begin(engine, task)) or Snapshot(state)
-    before, status, between = at.seconds, at.verdict, True
+    before, status, between, begun = at.seconds, at.verdict, True, at.state is not None
     if status is None:
         _check_memory(engine, task, max_memory)
     try:
+        if status is None and not search.affords(work.step):
+            raise TimeOver
         if at.state is None and status is None:
-            at = at._replace(state=engine.init(task))
+            at = at._replace(state=engine.init(inside))
         with _interrupts_wait(keeper is not None) as heed_interrupts:
             while status is None:
                 between = False
-                state, progress = engine.step(task, at.state)
+                state, progress = engine.step(inside, at.state)
                 elapsed = time.perf_counter() - start
                 at = _advance(engine, at._replace(state=state, seconds=before + elapsed), progress)
-                between = True
+                between = begun = True
                 if callback is not None and progress.closed is not None:
                     callback(at.trace[-1], progress.closed)
                 if on_step is not None:
                     on_step(progress, at.best)
                 heed_interrupts()
-                status = at.verdict or _over(at.trace, elapsed, max_time, max_memory)
+                status = at.verdict or _over(at.trace, search, work, max_memory)
                 if keeper is not None:
                     keeper.keep(at, last=status is not None)
     except KeyboardInterrupt:
@@ -207,13 +244,25 @@ def run(
         status = Status("interrupted", f"stopped by hand after {len(at.trace)} rounds; this is the best DAG until then")
         if keeper is not None and between:
             keeper.keep(at, last=True)
+    except TimeOver:
+        status = Status("time_limit", _time_advice(search, at.trace))
     except MemoryError:
         # A step that was cut off leaves a state that nobody can use, but the best DAG stands.
         if at.best is None:
             raise
         status = Status("memory_limit", f"memory ran out{_so_far(at.trace)}: use fewer columns or a larger machine")
+    if status.code == "time_limit" and not begun:
+        few = f"max_time={search.seconds:g} s is not enough for a first step with {task.d} columns"
+        status = Status("time_limit", f"{few}: give it more time, or use another engine")
+        return Outcome(_nothing(task), at.trace, status, at.state)
     best = engine.conclude(task, at.state) if at.best is None else at.best
     return Outcome(engine.finish(task, at.state, best), at.trace, status, at.state)
+
+
+def _nothing(task: Task) -> Candidate:
+    """What there is to say where time was over before the first step: required edges, if there are any."""
+    order = task.constraints.nearest_order(np.arange(task.d))
+    return Candidate(order, sp.csr_array((task.d, task.d)), math.inf, threshold=0.0)
 
 
 def _advance(engine: Engine, at: Snapshot, progress: Progress) -> Snapshot:
@@ -238,10 +287,10 @@ def _advance(engine: Engine, at: Snapshot, progress: Progress) -> Snapshot:
     return at._replace(trace=trace, best=best, verdict=_judge(engine, trace, progress.finished))
 
 
-def _over(trace: tuple[Round, ...], elapsed: float, max_time: float | None, max_memory: int | None) -> Status | None:
-    """Whether a budget is used up."""
-    if max_time is not None and elapsed >= max_time:
-        return Status("time_limit", _time_advice(max_time, trace))
+def _over(trace: tuple[Round, ...], search: Deadline, work: Work, max_memory: int | None) -> Status | None:
+    """Whether a budget is used up, or would be by another step."""
+    if search.over or not search.affords(work.step):
+        return Status("time_limit", _time_advice(search, trace))
     held = None if max_memory is None else in_use()
     if max_memory is not None and held is not None and held > max_memory:
         passed = f"{as_text(held)} in use is more than max_memory={as_text(max_memory)}"
@@ -328,7 +377,8 @@ def _so_far(trace: tuple[Round, ...]) -> str:
     return f" after {len(trace)} rounds; this is the best DAG until then" if trace else " before the first round ended"
 
 
-def _time_advice(max_time: float, trace: tuple[Round, ...]) -> str:
+def _time_advice(deadline: Deadline, trace: tuple[Round, ...]) -> str:
+    limit = f"max_time={deadline.seconds:g} s was over"
     if not trace:
-        return f"max_time={max_time:g} s was over before the first round ended: give it more time"
-    return f"max_time={max_time:g} s was over after {len(trace)} rounds{_still_falling([r.loss for r in trace])}"
+        return f"{limit} before the first round ended: give it more time"
+    return f"{limit} after {len(trace)} rounds{_still_falling([r.loss for r in trace])}"

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from threadpoolctl import ThreadpoolController
 
+from psidag.system.clock import NEVER, Deadline
 from psidag.system.errors import InputError
 
 Item = TypeVar("Item")
@@ -45,10 +46,17 @@ class Workers:
     for any number of threads.
     """
 
-    def __init__(self, jobs: int, pool: ThreadPoolExecutor | None, afar: Mapper | None = None) -> None:
+    def __init__(
+        self, jobs: int, pool: ThreadPoolExecutor | None, afar: Mapper | None = None, deadline: Deadline = NEVER
+    ) -> None:
         self.jobs = jobs
+        self.deadline = deadline
         self._pool = pool
         self._afar = afar
+
+    def until(self, deadline: Deadline) -> Workers:
+        """The same threads, who leave their work with a :class:`TimeOver` between two pieces when time is over."""
+        return Workers(self.jobs, self._pool, self._afar, deadline)
 
     @property
     def afar(self) -> Mapper:
@@ -57,7 +65,7 @@ class Workers:
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """``[work(item) for item in items]``, in parallel where there is more than one item and thread."""
-        pieces = list(items)
+        pieces, work = list(items), self._punctual(work)
         if self._pool is None or len(pieces) < 2:
             return [work(piece) for piece in pieces]
         return list(self._pool.map(work, pieces))
@@ -67,6 +75,7 @@ class Workers:
 
         What has not begun when the iteration is left, by an error or by hand, is not begun any more.
         """
+        work = self._punctual(work)
         if self._pool is None:
             yield from map(work, items)
             return
@@ -81,6 +90,16 @@ class Workers:
         finally:
             for future in waiting:
                 future.cancel()
+
+    def _punctual(self, work: Callable[[Item], Result]) -> Callable[[Item], Result]:
+        if self.deadline.seconds is None:
+            return work
+
+        def punctual(item: Item) -> Result:
+            self.deadline.check()
+            return work(item)
+
+        return punctual
 
 
 #: No threads: for work inside work that is shared out already.
