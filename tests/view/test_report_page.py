@@ -12,6 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from psidag import learn_dag
 from psidag.view import columns, write_report
 from support import solutions
 
@@ -168,8 +169,8 @@ def test_search_finds_and_a_click_shows_the_parents(page):
     cause = max(parents(page.solution, name), key=lambda cause: len(page.solution.dag.children(cause)))
     page.click_on(cause)
     page.click_on(name)
-    assert set(page.texts("#details .cause button")) == parents(page.solution, name)
-    assert set(page.texts("#details .effect button")) == set(page.solution.dag.children(name))
+    assert set(page.texts("#details .cause .link")) == parents(page.solution, name)
+    assert set(page.texts("#details .effect .link")) == set(page.solution.dag.children(name))
     assert page.texts(".equation")[0].startswith(f"{name} = ")
     page.find("#drawing").send_keys(Keys.ESCAPE)
     assert page.js("return psidag.chosen") is None
@@ -219,6 +220,8 @@ def test_the_keyboard_is_enough(page):
     weakest = page.solution.edges()[-1]
     assert page.rows()[-1][:2] == [weakest.source, weakest.target]
     frame.send_keys(Keys.ENTER)
+    assert page.js("return psidag.chosen") == f"{weakest.source} → {weakest.target}"
+    page.find("#details .actions button:nth-child(2)").send_keys(Keys.ENTER)
     assert page.js("return psidag.chosen") == weakest.target
     cause = page.find("#details .cause button")
     cause.send_keys(Keys.ENTER)
@@ -248,7 +251,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(page):
 def test_support_has_a_slider_of_its_own(browser, tmp_path, monkeypatch):
     solution, _ = solutions.sachs()
     support = np.linspace(0.3, 1.0, solution.dag.n_edges)
-    monkeypatch.setattr(columns, "support", lambda _: (support, 1 - support))
+    monkeypatch.setattr(columns, "support", lambda _: columns.Support(support, support, 1 - support))
     write_report(solution, tmp_path / "page.html")
     page = Page(browser, tmp_path / "page.html", solution)
     page.find("#measure").send_keys("support")
@@ -282,7 +285,82 @@ def test_without_webgl_the_rest_still_works(tmp_path_factory):
         page = Page(driver, path, solution)
         assert "WebGL" in page.texts("#fallback")[0]
         page.search("PKA")
-        assert set(page.texts("#details .cause button")) == parents(solution, "PKA")
+        assert set(page.texts("#details .cause .link")) == parents(solution, "PKA")
         assert len(page.rows()) == solution.dag.n_edges
     finally:
         driver.quit()
+
+
+@pytest.fixture(scope="module")
+def partly(tmp_path_factory):
+    """A chain whose direction is open, and a collider."""
+    rng = np.random.default_rng(0)
+    a, d, e, f = rng.normal(size=(4, 1000))
+    b = a + e
+    table = np.c_[a, b, b + d + f, d]
+    solution = learn_dag(table, noise="unequal", names=["a", "b", "c", "d"], random_state=0)
+    path = tmp_path_factory.mktemp("report") / "partly.html"
+    write_report(solution, path, data=table)
+    return path, solution
+
+
+def test_an_edge_says_why_it_points_as_it_does(browser, partly):
+    page = Page(browser, *partly)
+    ends = {frozenset(row[:2]): row for row in page.rows()}
+    assert ends[frozenset("ab")][2] == "open"
+    assert ends[frozenset("ab")][3].endswith("?")
+    assert ends[frozenset("cd")][2] == "collider"
+    page.js("document.querySelector('#edge-table .frame').focus()")
+    number = [frozenset(row[:2]) for row in page.rows()].index(frozenset("cd"))
+    page.js("document.querySelectorAll('#edge-table tbody tr:not(.space)')[arguments[0]].click()", number)
+    assert page.js("return psidag.chosen") == "d → c"
+    assert "Why this way?" in page.texts("#details h4")
+    assert "meet here" in page.texts("#details .why")[0]
+    number = [frozenset(row[:2]) for row in page.rows()].index(frozenset("ab"))
+    page.js("document.querySelectorAll('#edge-table tbody tr:not(.space)')[arguments[0]].click()", number)
+    assert " — " in page.js("return psidag.chosen")
+    assert "Why no direction?" in page.texts("#details h4")
+
+
+def test_an_edge_can_be_clicked_in_the_picture(browser, partly):
+    page = Page(browser, *partly)
+    page.js("document.getElementById('drawing').scrollIntoView({ block: 'center', behavior: 'instant' })")
+    page.still()
+    at = page.js("return psidag.edgeScreen(0)")
+    chain = ActionChains(page.driver)
+    pointer = chain.w3c_actions.pointer_action
+    pointer.move_to_location(round(at["x"]) - 3, round(at["y"]))
+    pointer.move_to_location(round(at["x"]), round(at["y"]))
+    chain.perform()
+    page.wait(lambda _: page.js("return !document.getElementById('hover').hidden"))
+    assert "weight" in page.texts("#hover")[0]
+    chain = ActionChains(page.driver)
+    chain.w3c_actions.pointer_action.click()
+    chain.perform()
+    page.wait(lambda _: page.texts("#details .why"))
+
+
+def test_paper_and_files_get_the_picture_and_the_edges(browser, partly):
+    page = Page(browser, *partly)
+    page.js("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.js("return document.querySelectorAll('#paper path').length") == 3
+    assert page.js("return document.querySelectorAll('#paper polygon').length") == 2
+    page.js(
+        "window.saved = []; const plain = URL.createObjectURL;"
+        "URL.createObjectURL = (blob) => (blob.text().then((t) => saved.push([blob.type, t])), plain.call(URL, blob));"
+        "for (const id of ['save-csv', 'save-svg', 'save-png']) document.getElementById(id).click()"
+    )
+    page.wait(lambda _: page.js("return saved.length") == 3)
+    saved = dict(page.js("return saved"))
+    lines = saved["text/csv"].splitlines()
+    assert lines[0].startswith("source,target,directed,because,weight")
+    assert sum(",false,open," in line for line in lines) == 1
+    assert saved["image/svg+xml"].count("<polygon") == 2
+    assert "image/png" in saved
+
+
+def test_what_to_do_next_has_commands(browser, partly):
+    page = Page(browser, *partly)
+    commands = page.texts("#next code")
+    assert any("--bootstrap" in command for command in commands)
+    assert any("--knowledge" in command for command in commands)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from psidag.solution import Solution
+from psidag.solution.edges import direction_columns
 from psidag.solution.residuals import ResidualChecks
 from psidag.view import columns, words
 from psidag.view.layout import layered
@@ -28,6 +29,9 @@ def payload(solution: Solution, checks: ResidualChecks | None, title: str) -> di
         "warnings": list(solution.warnings),
         "nodes": _nodes(solution, checks),
         "edges": _edges(solution),
+        "reasons": list(words.WHY.values()),
+        "labels": list(words.WHY),
+        "next": words.next_steps(solution),
         "trace": _trace(solution),
         "facts": _facts(solution),
     }
@@ -76,10 +80,29 @@ def _edges(solution: Solution) -> dict[str, Any]:
     found = columns.support(solution)
     if found is not None:
         values |= {"connection": found.connection, "support": found.direction, "reverse": found.reverse}
+    values |= _directions(solution)
     ranked = np.lexsort((W.col, W.row, -strength))
     return {"source": W.row[ranked].tolist(), "target": W.col[ranked].tolist()} | {
         key: numbers(value[ranked]) for key, value in values.items() if value is not None
     }
+
+
+def _directions(solution: Solution) -> dict[str, Any]:
+    """What is known of directions, as numbers; columns that say the same of every edge are left out."""
+    known = direction_columns(solution.dag, solution.graph)
+    place = {label: k for k, label in enumerate(words.WHY)}
+    directed = known["directed"]
+    because = [
+        "open" if not sure and why is None else why for sure, why in zip(directed, known["because"], strict=True)
+    ]
+    found: dict[str, Any] = {key: known[key] for key in ("evidence", "probability") if key in known}
+    if any(because):
+        found["because"] = np.array([place.get(why, np.nan) for why in because])
+    if not directed.all():
+        found["directed"] = directed
+    if known["derived"].any():
+        found["derived"] = known["derived"]
+    return found
 
 
 def _trace(solution: Solution) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from psidag.graph.order import edge_ends
+from psidag.graph.partial import NOTHING, REASONS
 from psidag.solution import Solution
 from psidag.solution.residuals import ResidualChecks
 from psidag.view import columns
@@ -18,6 +19,20 @@ _SORTABLE = 0.9
 _UNEQUAL = 2.0
 _FEW_ROWS = 10
 _SURE = 0.9
+
+
+#: Why an edge points as it does, or does not.
+WHY = {
+    "knowledge": "You said so: prior knowledge permits only this direction.",
+    "collider": "Two causes that are not joined to each other meet here, and in data that looks different from any "
+    "other direction.",
+    "intervention": "Rows in which one of the two was set by an experimenter tell cause from effect.",
+    "equal variances": "All noise is taken to have the same variance in the units given, and then variances tell the "
+    "order. In other units the edge might turn.",
+    "shape": "The noise is not normal, and its shape fits this direction better than the other.",
+    "conflict": "Two sources of direction contradict each other, so that none is believed.",
+    "open": "Nothing tells cause from effect here: graphs with this edge either way fit the data equally well.",
+}
 
 
 class Remark(NamedTuple):
@@ -41,12 +56,49 @@ def lead(solution: Solution) -> list[str]:
     ]
     if dag.n_edges:
         strongest = solution.edges()[0]
+        arrow, causes = ("→", "its other causes") if strongest.directed else ("—", "what else is joined to it")
         sentences.append(
-            f"The strongest edge is {strongest.source} → {strongest.target}: one unit more of {strongest.source} goes "
-            f"with {abs(strongest.weight):.3g} {'more' if strongest.weight > 0 else 'less'} of {strongest.target}, its "
-            "other causes held fixed."
+            f"The strongest edge is {strongest.source} {arrow} {strongest.target}: one unit more of {strongest.source} "
+            f"goes with {abs(strongest.weight):.3g} {'more' if strongest.weight > 0 else 'less'} of "
+            f"{strongest.target}, {causes} held fixed."
         )
+        sentences += _directed(solution)
     return [*sentences, _sure(solution)]
+
+
+def _directed(solution: Solution) -> list[str]:
+    free = solution.graph.n_edges - solution.graph.n_directed
+    if not free:
+        return []
+    return [
+        f"{free:,} of {_count(solution.graph.n_edges, 'edge')} {_verb(free, 'has', 'have')} no direction, because "
+        "nothing in the data tells cause from effect there; they are drawn without a head."
+    ]
+
+
+def next_steps(solution: Solution) -> list[list[str]]:
+    """What to do with the answer: sentences, each with a command where there is one."""
+    begun = solution.origin.command if solution.origin is not None else ""
+    command = begun or "psidag fit TABLE"
+    steps = []
+    if solution.confidence is None:
+        steps.append(["See which edges would come up again with other rows.", f"{command} --bootstrap 100"])
+    if solution.graph.n_directed < solution.graph.n_edges:
+        text = (
+            "Say what you know: which variables come first, which edges there must or cannot be. It directs more edges."
+        )
+        steps.append([text, f"{command} --knowledge known.toml"])
+    if solution.dag.n_edges:
+        strongest = solution.edges()[0]
+        ends = f"{strongest.source!r}, {strongest.target!r}"
+        steps.append(
+            [
+                "Ask for the effect of one variable on another along all paths (Python).",
+                f"solution.total_effect({ends})",
+            ]
+        )
+    steps.append(["Keep the model, and look at it again later.", f"{command} -o model.psidag"])
+    return steps
 
 
 def _sure(solution: Solution) -> str:
@@ -69,7 +121,7 @@ def _sure(solution: Solution) -> str:
 def remarks(solution: Solution, checks: ResidualChecks | None) -> list[Remark]:
     """What was looked at, the gravest first."""
     found = [_status(solution), _rows(solution), _noise(solution)]
-    if solution.dag.n_edges:
+    if solution.dag.n_edges and _on_variances(solution):
         found.append(_units(solution))
     found += _residuals(checks)
     found.append(
@@ -103,14 +155,23 @@ def _rows(solution: Solution) -> Remark:
 
 def _noise(solution: Solution) -> Remark:
     ratio = solution.diagnostics().variance_ratio
+    if not _on_variances(solution):
+        return Remark("fine", "Directions do not need equal noise", "None of them rests on equal noise variances.")
     if ratio > _UNEQUAL:
         return Remark(
             "distrust",
             "Noise of unequal strength",
-            f"Residual variances differ {ratio:.3g}-fold between the first and the ninth decile. If equal noise was "
-            "assumed (noise='equal'), directions follow the units of the columns more than the causes.",
+            f"Residual variances differ by a factor of {ratio:,.0f} between the first and the ninth decile. Directions "
+            "that rest on equal variances follow the units of the columns more than the causes.",
         )
     return Remark("fine", "Noise of equal strength", f"Residual variances are within a factor of {ratio:.2g}.")
+
+
+def _on_variances(solution: Solution) -> bool:
+    """Whether directions rest on equal variances, or nothing is known of what they rest on."""
+    graph = solution.graph
+    held = graph.reason[graph.directed]
+    return bool(np.isin(held, [REASONS.index("equal variances"), NOTHING]).any())
 
 
 def _units(solution: Solution) -> Remark:

@@ -71,7 +71,7 @@ export function drawNoise(figure, model) {
   for (const value of logs) counts[Math.min(bins - 1, Math.floor(((value - low) / (high - low)) * bins))]++;
   const most = Math.max(...counts);
   const label = `How many variables have which residual variance, from ${number(10 ** low)} to ${number(10 ** high)}`;
-  frame(figure, "Residual variance: one heap if noise is equal", label, (svg, width, height) => {
+  frame(figure, "Residual variance: values close together if noise is equal", label, (svg, width, height) => {
     const y = at(0, most, height);
     const yTicks = [...new Set([0, Math.round(most / 2), most])].map((value) => [y(value), count(value)]);
     const ticks = [0, 1 / 3, 2 / 3, 1].map((share) => [share * width, number(Number((10 ** (low + share * (high - low))).toPrecision(2)))]);

@@ -4,7 +4,7 @@ import Graph from "graphology";
 import Sigma from "sigma";
 import { createEdgeArrowProgram, EdgeRectangleProgram } from "sigma/rendering";
 import { createEdgeCurveProgram } from "@sigma/edge-curve";
-import { find } from "./dom.js";
+import { find, number } from "./dom.js";
 import { bend, boxesOf, place, stretch } from "./layout.js";
 import { degree, neighbours } from "./model.js";
 import { drawHover, drawLabel } from "./labels.js";
@@ -17,24 +17,28 @@ const ARROWS = 6000;
 const NAMED_NEIGHBOURS = 60;
 const SURVEYABLE = 120;
 const MANY_EDGES = 60;
-const HEAD = { extremity: "target", lengthToThicknessRatio: 4, widenessToThicknessRatio: 3.2 };
+const WEIGHTED = 24;
+const HEAD = { extremity: "target", lengthToThicknessRatio: 5, widenessToThicknessRatio: 4.2 };
 
-export function startDrawing(model, { onNode, onNothing }) {
+export function startDrawing(model, { onNode, onEdge, onHover, onNothing }) {
   const host = find("drawing");
   const graph = new Graph({ type: "directed" });
-  const state = { shown: null, chosen: null, near: new Map(), keeps: () => true, ink: colours(), below: false };
+  const state = { shown: null, chosen: null, edge: null, hovered: null, near: new Map(), keeps: () => true, ink: colours(), below: false };
   const sigma = new Sigma(graph, host, {
     defaultEdgeType: "headless",
     // Drawn in this order: what comes later lies on top.
     edgeProgramClasses: {
       headless: EdgeRectangleProgram,
       straight: createEdgeArrowProgram(HEAD),
-      curve: createEdgeCurveProgram({ arrowHead: HEAD }),
+      plainCurve: createEdgeCurveProgram(),
+      curve: createEdgeCurveProgram({ arrowHead: { ...HEAD, widenessToThicknessRatio: 3.2 } }),
     },
     defaultDrawNodeLabel: (context, data, settings) => drawLabel(context, data, settings, state),
     defaultDrawNodeHover: (context, data, settings) => drawHover(context, data, settings, state),
     nodeReducer: (key, data) => nodeLook(state, Number(key), data),
-    edgeReducer: (key, data) => edgeLook(state, data, graph.hasExtremity(key, state.chosen)),
+    edgeReducer: (key, data) => edgeLook(state, data, state.edge === null ? graph.hasExtremity(key, state.chosen) : Number(key) === state.edge),
+    edgeLabelSize: 12,
+    edgeLabelFont: "system-ui, sans-serif",
     labelFont: "system-ui, sans-serif",
     labelSize: 13,
     labelWeight: "500",
@@ -44,6 +48,8 @@ export function startDrawing(model, { onNode, onNothing }) {
     minCameraRatio: 0.01,
     maxCameraRatio: 4,
     allowInvalidContainer: true,
+    // What can be picked is settled here once and for all; it is switched off where edges are too many to aim at.
+    enableEdgeEvents: true,
   });
 
   function rebuild() {
@@ -89,13 +95,27 @@ export function startDrawing(model, { onNode, onNothing }) {
     const strong = model.strength[Math.floor(held.length * 0.05)] || 1;
     state.many = held.length > MANY_EDGES;
     for (const k of held) {
-      // One kind of edge in a picture, so that the chosen ones can lie on top: curves, some hardly bent.
-      const curvature = curved ? bend(points, boxes, source[k], target[k]) : 0;
-      const thick = 1.2 + 2.4 * Math.sqrt(Math.min(1, model.strength[k] / strong));
-      const type = curved ? "curve" : held.length <= ARROWS ? "straight" : "headless";
+      const wished = curved ? bend(points, boxes, source[k], target[k]) : 0;
+      // The head of a hardly bent curve would be cut off at its side.
+      const straight = Math.abs(wished) < 0.05;
+      const curvature = straight ? 0 : wished;
+      // The head grows with the line: in a small picture both can be thicker.
+      const thick = (members.length <= 40 ? 2.2 : 1.2) + 2.4 * Math.sqrt(Math.min(1, model.strength[k] / strong));
+      const headed = model.directed(k) && held.length <= ARROWS;
+      const type = straight ? (headed ? "straight" : "headless") : headed ? "curve" : "plainCurve";
       const size = held.length <= ARROWS ? thick : 0.8;
-      graph.addDirectedEdgeWithKey(k, source[k], target[k], { k, curvature, type, size, negative: model.edges.weight[k] < 0 });
+      const label = `${number(model.edges.weight[k])}${model.directed(k) ? "" : "?"}`;
+      graph.addDirectedEdgeWithKey(k, source[k], target[k], { k, curvature, type, size, label, negative: model.edges.weight[k] < 0 });
     }
+    sigma.setSetting("renderEdgeLabels", held.length <= (host.clientWidth < 500 ? WEIGHTED / 3 : WEIGHTED));
+    sigma.setSetting("enableEdgeEvents", held.length <= ARROWS);
+  }
+
+  function hover(k, at) {
+    state.hovered = k;
+    host.style.cursor = k === null ? "" : "pointer";
+    onHover(k, at);
+    redraw();
   }
 
   function redraw() {
@@ -107,7 +127,10 @@ export function startDrawing(model, { onNode, onNothing }) {
     redraw();
   });
   sigma.on("clickNode", ({ node }) => onNode(Number(node)));
+  sigma.on("clickEdge", ({ edge }) => onEdge(Number(edge)));
   sigma.on("clickStage", onNothing);
+  sigma.on("enterEdge", ({ edge, event }) => hover(Number(edge), event));
+  sigma.on("leaveEdge", () => hover(null));
   sigma.on("enterNode", () => (host.style.cursor = "pointer"));
   sigma.on("leaveNode", () => (host.style.cursor = ""));
   host.addEventListener("keydown", (event) => steer(sigma, event, onNothing));
@@ -125,8 +148,16 @@ export function startDrawing(model, { onNode, onNothing }) {
       rebuild();
     },
     has: (v) => graph.hasNode(v),
+    chooseEdge(k) {
+      state.edge = k;
+      state.chosen = null;
+      state.near = new Map([[model.edges.source[k], model.directed(k) ? "cause" : "chosen"], [model.edges.target[k], model.directed(k) ? "effect" : "chosen"]]);
+      state.named = true;
+      sigma.refresh();
+    },
     choose(v) {
       state.chosen = v;
+      state.edge = null;
       state.near = new Map();
       if (v !== null) {
         for (const k of model.parents[v]) state.near.set(model.edges.source[k], "cause");
@@ -150,6 +181,20 @@ export function startDrawing(model, { onNode, onNothing }) {
     },
     counts() {
       return { nodes: graph.order, edges: graph.reduceEdges((sum, key) => sum + (state.keeps(Number(key)) ? 1 : 0), 0) };
+    },
+    // What a picture of what is on the screen takes: places in pixels, looks, names.
+    scene() {
+      const { width, height } = sigma.getDimensions();
+      const nodes = graph.mapNodes((key, held) => ({ ...nodeLook(state, Number(key), held), ...sigma.graphToViewport(held), name: held.label, size: sigma.scaleSize(held.size) }));
+      const at = new Map(graph.mapNodes((key) => key).map((key, k) => [key, nodes[k]]));
+      const edges = graph.mapEdges((key, held, from, to) => ({ ...edgeLook(state, held, state.edge === null ? graph.hasExtremity(key, state.chosen) : Number(key) === state.edge), from: at.get(from), to: at.get(to), headed: model.directed(held.k), weighed: sigma.getSetting("renderEdgeLabels") }));
+      return { width, height, nodes, edges: edges.filter((edge) => !edge.hidden), ink: state.ink, below: state.below, room: state.room };
+    },
+    edgeScreen(k) {
+      const { left, top } = host.getBoundingClientRect();
+      const [a, b] = graph.extremities(String(k)).map((v) => sigma.graphToViewport(graph.getNodeAttributes(v)));
+      const bend = graph.getEdgeAttribute(String(k), "curvature") ?? 0;
+      return { x: left + (a.x + b.x) / 2 - (bend * (a.y - b.y)) / 2, y: top + (a.y + b.y) / 2 - (bend * (b.x - a.x)) / 2 };
     },
     screen(v) {
       const { left, top } = host.getBoundingClientRect();
@@ -180,7 +225,7 @@ function sizes(shown) {
 function nodeLook(state, v, data) {
   const { ink, chosen } = state;
   const look = { ...data, color: ink.node };
-  if (chosen === null) return look;
+  if (chosen === null && state.edge === null) return look;
   if (v === chosen) return { ...look, color: ink.chosen, forceLabel: true, zIndex: 3, size: data.size * 1.25, bold: true };
   const role = state.near.get(v);
   if (role) return { ...look, color: ink[role], forceLabel: state.named, zIndex: 2 };
@@ -191,10 +236,11 @@ function edgeLook(state, data, touches) {
   const { ink, chosen } = state;
   if (!state.keeps(data.k)) return { ...data, hidden: true };
   const color = data.negative ? ink.negative : ink.positive;
-  if (chosen === null) return { ...data, color: state.many ? mix(color, ink.surface, 0.35) : color };
+  if (data.k === state.hovered) return { ...data, color: ink.chosen, zIndex: 3, size: data.size + 0.8 };
+  if (chosen === null && state.edge === null) return { ...data, color: state.many ? mix(color, ink.surface, 0.35) : color };
   if (touches) return { ...data, color, zIndex: 2, size: data.size + 0.6 };
   // Without heads, which would lie over the chosen edges.
-  return { ...data, color: ink["faint-edge"], zIndex: 0, type: data.type === "straight" ? "headless" : data.type };
+  return { ...data, color: ink["faint-edge"], zIndex: 0, label: "", type: data.type === "straight" ? "headless" : data.type };
 }
 
 // WebGL blends over what is there already; mixed colours stay what they are.

@@ -4,7 +4,8 @@ import { drawNoise, drawTrace } from "./charts.js";
 import { startDetails } from "./details.js";
 import { count, find, make, number, percent, plural } from "./dom.js";
 import { startDrawing } from "./drawing.js";
-import { around, degree, hubs, readModel } from "./model.js";
+import { around, degree, edgeName, hubs, readModel, why } from "./model.js";
+import { startSaving } from "./saving.js";
 import { startSearch } from "./search.js";
 import { makeTable } from "./table.js";
 import { startTheme } from "./theme.js";
@@ -21,6 +22,7 @@ let part = null;
 
 const details = startDetails(model, {
   choose,
+  chooseEdge,
   clear,
   explore: (v) => (draw(around(model, [v], PART, keeper())), choose(v)),
   list: (name) => (find("edges").scrollIntoView(), edgeTable.search(name)),
@@ -28,7 +30,7 @@ const details = startDetails(model, {
 
 function tryToDraw() {
   try {
-    return startDrawing(model, { onNode: choose, onNothing: () => clear() });
+    return startDrawing(model, { onNode: choose, onEdge: chooseEdge, onHover: hover, onNothing: () => clear() });
   } catch (error) {
     find("fallback").hidden = false;
     find("fallback").textContent = "This browser cannot draw with WebGL, so there is no picture; search, lists and tables work all the same.";
@@ -54,9 +56,29 @@ function choose(v) {
   window.psidag.chosen = model.nodes.name[v];
 }
 
+function chooseEdge(k) {
+  const ends = [model.edges.source[k], model.edges.target[k]];
+  if (drawing && !ends.every(drawing.has)) draw(around(model, ends, PART, keeper()));
+  drawing?.chooseEdge(k);
+  details.showEdge(k);
+  window.psidag.chosen = edgeName(model, k);
+}
+
+// What is under the mouse, in a corner of the picture.
+function hover(k) {
+  const box = find("hover");
+  box.hidden = k === null;
+  if (k === null) return;
+  const error = model.edges.error?.[k];
+  const support = model.edges.connection?.[k];
+  const parts = [`weight ${number(model.edges.weight[k])}${error == null ? "" : ` ± ${number(error)}`}`];
+  if (support != null) parts.push(`in ${percent(support)} of the resampled tables`);
+  box.replaceChildren(make("b", {}, edgeName(model, k)), ` ${parts.join(", ")}. ${why(model, k)}`);
+}
+
 function clear() {
   drawing?.choose(null);
-  details.empty(large ? "Search for a name, or choose one of the hubs. Its surroundings are drawn then." : "Search for a name, or choose a vertex in the picture.", hubs(model, 6).filter((v) => degree(model, v) > 0));
+  details.empty(large ? "Search for a name, or choose one of the hubs. Its surroundings are drawn then." : "Search for a name, or choose a variable or an edge in the picture.", hubs(model, 6).filter((v) => degree(model, v) > 0).sort((a, b) => degree(model, b) - degree(model, a)));
   window.psidag.chosen = null;
 }
 
@@ -70,7 +92,7 @@ function threshold() {
 
 function keeper() {
   const least = threshold();
-  const values = find("measure").value === "support" ? model.edges.support : model.strength;
+  const values = find("measure").value === "support" ? model.edges.connection : model.strength;
   return (k) => values[k] >= least;
 }
 
@@ -114,6 +136,7 @@ function startLegend() {
   const entries = [
     ["edge positive", "more of it gives more"],
     ["edge negative", "more of it gives less"],
+    ...(model.edges.directed ? [["edge plain", "no head: direction open"]] : []),
   ];
   find("legend").append(...entries.map(([look, text]) => make("li", {}, make("span", { class: look, "aria-hidden": "true" }), text)));
   find("keys").textContent = "Drag to move, scroll or pinch to zoom. With the keyboard: arrow keys move, + and − zoom, 0 fits, Escape lets go of the chosen variable.";
@@ -125,17 +148,19 @@ function startEdgeTable() {
   const numeric = (key, title, extra = {}) => ({ key, title, value: (k) => edges[key][k], text: (k) => number(edges[key][k]), ...extra });
   const name = (key, title) => ({ key, title, names: true, value: (k) => nodes.name[edges[key][k]], text: (k) => nodes.name[edges[key][k]] });
   const share = (key, title) => ({ key, title, value: (k) => edges[key][k], text: (k) => percent(edges[key][k]) });
-  const columns = [name("source", "Cause"), name("target", "Effect"), numeric("weight", "Weight")];
+  const columns = [name("source", model.edges.directed ? "From" : "Cause"), name("target", model.edges.directed ? "To" : "Effect")];
+  columns.push({ key: "because", title: "Direction", wide: true, text: (k) => model.labels[edges.because?.[k]] ?? "–", value: (k) => model.labels[edges.because?.[k]] ?? "" });
+  columns.push({ ...numeric("weight", "Weight"), text: (k) => `${number(edges.weight[k])}${model.directed(k) ? "" : "?"}` });
   if (edges.error) columns.push(numeric("error", "Std. error", { wide: true, hint: "given the graph" }));
   columns.push({ ...numeric("standardised", "Std. weight", { hint: "standardised: between variables of variance one" }), value: (k) => model.strength[k] });
-  if (edges.support) columns.push(share("support", "Support"), { ...share("reverse", "Reversed"), wide: true });
+  if (edges.support) columns.push({ ...share("connection", "Support"), hint: "share of the resampled tables that join the two" }, { ...share("support", "This way"), wide: true }, { ...share("reverse", "Reversed"), wide: true });
   return makeTable(find("edge-table"), {
     id: "edge",
     label: "Edges",
     columns,
     size: model.m,
     sorted: { key: "standardised", falling: true },
-    choose: (k) => choose(edges.target[k]),
+    choose: chooseEdge,
   });
 }
 
@@ -167,7 +192,12 @@ function startNodeTable() {
   });
 }
 
-window.psidag = { ready: null, edges: 0, chosen: null, screen: (name) => drawing.screen(model.index.get(name)) };
+// What to do next: a sentence, and where there is one, the command.
+function startNext() {
+  find("next").append(...model.next.map(([text, command]) => make("li", {}, text, ...(command ? [make("code", {}, command)] : []))));
+}
+
+window.psidag = { ready: null, edges: 0, chosen: null, screen: (name) => drawing.screen(model.index.get(name)), edgeScreen: (k) => drawing.edgeScreen(k) };
 find("scope").addEventListener("click", () => draw(part ? null : start()));
 find("slider").addEventListener("input", filter);
 find("measure").addEventListener("change", filter);
@@ -179,6 +209,7 @@ find("fit-view").addEventListener("click", () => drawing?.reset());
 const start = () => (large ? around(model, hubs(model, HUBS), PART) : null);
 
 startSummary();
+startNext();
 startLegend();
 draw(start());
 filter();
@@ -186,6 +217,7 @@ clear();
 startSearch(model, choose);
 const edgeTable = startEdgeTable();
 startNodeTable();
+startSaving(model, drawing);
 drawTrace(find("trace"), model.trace);
 drawNoise(find("noise"), model);
 find("facts").append(...model.facts.flatMap(([key, text]) => [make("dt", {}, key), make("dd", {}, text)]));

@@ -13,7 +13,8 @@ export function readModel(text) {
     reach[edges.source[k]] += strength[k];
     reach[edges.target[k]] += strength[k];
   }
-  return { ...held, d, m, parents, children, strength, reach, index: new Map(nodes.name.map((name, v) => [name, v])) };
+  const directed = (k) => !edges.directed || edges.directed[k] === 1;
+  return { ...held, d, m, parents, children, strength, reach, directed, index: new Map(nodes.name.map((name, v) => [name, v])) };
 }
 
 // For each vertex the numbers of its edges; edges come strongest first, and so do these.
@@ -21,6 +22,15 @@ function lists(ends, d) {
   const found = Array.from({ length: d }, () => []);
   ends.forEach((v, k) => found[v].push(k));
   return found;
+}
+
+// The two ends of an edge with what is between them.
+export const edgeName = (model, k) => `${model.nodes.name[model.edges.source[k]]} ${model.directed(k) ? "→" : "—"} ${model.nodes.name[model.edges.target[k]]}`;
+
+// Why the edge points as it does, in one sentence.
+export function why(model, k) {
+  const reason = model.reasons[model.edges.because?.[k] ?? -1];
+  return reason ?? "The direction was given, or nothing was recorded about it.";
 }
 
 export const degree = (model, v) => model.parents[v].length + model.children[v].length;
