@@ -27,6 +27,8 @@ _PART = 60
 _WIDE, _HIGH = 1.5, 0.55
 _BENDS = (0.0, 0.08, -0.08, 0.16, -0.16, 0.26, -0.26)
 _HUBS = 3
+#: Up to so many edges have their weight beside them.
+_WEIGHED = 30
 
 
 class _Line(NamedTuple):
@@ -46,6 +48,9 @@ _LINES = {
 def plot_graph(graph: Any, ax: Axes | None = None, *, names: Sequence[str] | None = None) -> Axes:
     """Draw the graph, layered by the causal order; blue edges are positive, orange ones negative.
 
+    Edges of a solution whose direction is open have no head. Where there are few edges, their weights stand beside
+    them.
+
     Parameters
     ----------
     graph : Solution, DAG or matrix
@@ -60,9 +65,10 @@ def plot_graph(graph: Any, ax: Axes | None = None, *, names: Sequence[str] | Non
     --------
     >>> ax = plot_graph(DAG.from_edges([("dose", "level", 2.0), ("level", "effect", -1.0)]))
     >>> [text.get_text() for text in ax.texts]
-    ['dose', 'level', 'effect']
+    ['dose', 'level', 'effect', '2', '-1']
     """
-    dag = as_content(graph).dag
+    content = as_content(graph)
+    dag, directed = content.dag, np.asarray(content.directed, dtype=bool)
     size = columns.strength(graph) if isinstance(graph, Solution) else np.abs(dag.weights.data)
     title = ""
     if names is None and dag.d > _DRAWABLE:
@@ -73,15 +79,21 @@ def plot_graph(graph: Any, ax: Axes | None = None, *, names: Sequence[str] | Non
     if names is not None:
         held = {(i, j): k for k, (i, j, _) in enumerate(dag.edges())}
         dag = dag.subgraph(names)
-        size = size[[held[i, j] for i, j, _ in dag.edges()]]
+        kept = [held[i, j] for i, j, _ in dag.edges()]
+        size, directed = size[kept], directed[kept]
     place = layered(dag)
     ax = _canvas(ax, place)
     W = dag.weights.tocoo()
     most = float(size.max(initial=0.0)) or 1.0
-    for i, j, weight, strength in zip(W.row.tolist(), W.col.tolist(), W.data.tolist(), size.tolist(), strict=True):
+    weighed = []
+    values = zip(W.row.tolist(), W.col.tolist(), W.data.tolist(), size.tolist(), directed.tolist(), strict=True)
+    for i, j, weight, strength, headed in values:
         colour = colours.POSITIVE if weight > 0 else colours.NEGATIVE
-        _arrow(ax, place, i, j, color=colour, linewidth=0.8 + 1.8 * strength / most)
+        bend = _arrow(ax, place, i, j, headed=headed, color=colour, linewidth=1.0 + 1.8 * strength / most)
+        weighed.append(((i, j), bend, f"{weight:.3g}{'' if headed else '?'}", colour))
     _vertices(ax, dag, place)
+    for label in weighed if len(weighed) <= _WEIGHED else []:
+        _weight(ax, place, *label)
     ax.set_title(title, fontsize=9)
     return ax
 
@@ -182,7 +194,9 @@ def _around_hubs(dag: DAG, size: NDArray[np.float64]) -> list[str]:
 def _canvas(ax: Axes | None, place: Layout) -> Axes:
     """Axes as large as the layout needs, without frame, heights growing downwards."""
     wide, high = float(np.ptp(place.x)) if len(place.x) else 0.0, float(np.ptp(place.y)) if len(place.y) else 0.0
-    ax = axes_for(ax, float(np.clip(_WIDE * wide + 2, 5, 16)), float(np.clip(_HIGH * high + 1.5, 3, 12)))
+    across = float(np.clip(_WIDE * wide + 2, 5, 16))
+    # Neither a ribbon nor a tower: what is flat gets more room between its lines.
+    ax = axes_for(ax, across, float(np.clip(_HIGH * high + 1.5, max(3, 0.42 * across), 12)))
     if not len(place.x):
         return empty(ax, "There are no variables.")
     ax.set_axis_off()
@@ -193,15 +207,44 @@ def _canvas(ax: Axes | None, place: Layout) -> Axes:
     return ax
 
 
-def _arrow(ax: Axes, place: Layout, i: int, j: int, **look: Any) -> None:
+def _arrow(ax: Axes, place: Layout, i: int, j: int, *, headed: bool = True, **look: Any) -> float:
+    """Draw an edge; returns how far it bends."""
     from matplotlib.patches import FancyArrowPatch
 
     ends = [(place.x[v], place.y[v]) for v in (i, j)]
-    bend = f"arc3,rad={_bend(place, i, j):.2f}"
+    bend = _bend(place, i, j)
     arrow = FancyArrowPatch(
-        *ends, connectionstyle=bend, arrowstyle="-|>", mutation_scale=9, shrinkA=5, shrinkB=6, zorder=1, **look
+        *ends,
+        connectionstyle=f"arc3,rad={bend:.2f}",
+        arrowstyle="-|>" if headed else "-",
+        mutation_scale=13 if len(place.x) <= 30 else 10,
+        shrinkA=5,
+        shrinkB=6 if headed else 5,
+        zorder=1,
+        **look,
     )
     ax.add_patch(arrow)
+    return bend
+
+
+def _weight(ax: Axes, place: Layout, ends: tuple[int, int], bend: float, text: str, colour: str) -> None:
+    """A number on an edge, at two fifths of its way, where it meets fewest others."""
+    from matplotlib.patheffects import withStroke
+
+    here, there = (ax.transData.transform((place.x[v], place.y[v])) for v in ends)
+    middle = (here + there) / 2 + bend * np.array([there[1] - here[1], here[0] - there[0]])
+    t = 0.4
+    point = (1 - t) ** 2 * here + 2 * t * (1 - t) * middle + t**2 * there
+    ax.annotate(
+        text,
+        tuple(ax.transData.inverted().transform(point).tolist()),
+        ha="center",
+        va="center",
+        fontsize=7,
+        color=colour,
+        zorder=4,
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
+    )
 
 
 def _bend(place: Layout, i: int, j: int) -> float:
