@@ -98,7 +98,9 @@ def test_without_an_intercept_rows_are_taken_as_they_are():
     rng = np.random.default_rng(0)
     batches = (rng.normal(5.0, 1.0, size=(200, 2)) for _ in itertools.count())
     through, centred = (
-        learn_dag(batches, Stochastic.paper(tau1=100, tau2=100, max_rounds=3, intercept=asked), threshold=0.0)
+        learn_dag(
+            batches, Stochastic.paper(radius=2.0, tau1=100, tau2=100, max_rounds=3, intercept=asked), threshold=0.0
+        )
         for asked in (False, True)
     )
     assert np.abs(through.dag.to_dense()).max() > 0.8

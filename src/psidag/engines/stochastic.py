@@ -356,9 +356,9 @@ class Stochastic:
 
 
 def _plain_radius(variance: NDArray[np.float64]) -> float:
-    """D for steps in W itself; at least half the bound that holds whatever the noise, for standardised columns."""
+    """D for steps in W itself; at least that of weights which explain everything, for standardised columns."""
     excess = float((variance - variance.min()).sum())
-    return max(1.25 * math.sqrt(excess), 0.5 * math.sqrt(float(variance.sum()))) / typical_scale(np.sqrt(variance))
+    return math.sqrt(max(1.25**2 * excess, float(variance.sum()))) / typical_scale(np.sqrt(variance))
 
 
 def _mask(allowed: NDArray[np.bool_]) -> Mask:
