@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from psidag.stages.projection import project
     from psidag.stages.steps import SGD, Universal
     from psidag.system.errors import DataWarning, InputError
+    from psidag.tables.lagged import lagged
+    from psidag.tables.prepare import prepare
 
 __version__ = "0.1.0"
 
@@ -56,9 +58,11 @@ __all__ = [
     "exchange",
     "fit_dag",
     "fit_order",
+    "lagged",
     "learn_dag",
     "metrics",
     "penalty_path",
+    "prepare",
     "project",
 ]
 
@@ -87,6 +91,8 @@ _HOMES = {
     "project": "psidag.stages.projection",
     "SGD": "psidag.stages.steps",
     "Universal": "psidag.stages.steps",
+    "lagged": "psidag.tables.lagged",
+    "prepare": "psidag.tables.prepare",
     "DataWarning": "psidag.system.errors",
     "InputError": "psidag.system.errors",
 }

@@ -6,4 +6,13 @@ from psidag.baselines.golem import Golem
 from psidag.baselines.notears import Notears
 from psidag.baselines.sort_regress import SortRegress
 
-__all__ = ["Dagma", "EqVar", "Golem", "Notears", "SortRegress"]
+#: The baselines by the names that users know them by.
+BASELINES = {
+    "eqvar": EqVar,
+    "sort-regress": SortRegress,
+    "notears": Notears,
+    "golem": Golem,
+    "dagma": Dagma,
+}
+
+__all__ = ["BASELINES", "Dagma", "EqVar", "Golem", "Notears", "SortRegress"]

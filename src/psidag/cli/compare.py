@@ -24,17 +24,13 @@ Examples:
 
 def known_methods() -> dict[str, Any]:
     """Our engines and the baselines, by name."""
-    from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
+    from psidag.baselines import BASELINES
     from psidag.learning.plan import ENGINES
 
     return {
         "auto": "auto",
         **{name: name for name in ENGINES},
-        "eqvar": EqVar(),
-        "sort-regress": SortRegress(),
-        "notears": Notears(),
-        "golem": Golem(),
-        "dagma": Dagma(),
+        **{name: name for name in BASELINES},
     }
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
 from psidag.system.errors import CheckpointWarning, DataWarning
 from psidag.system.text import printable, printable_json
+
+#: A setting as Python writes it.
+_SETTING = re.compile(r"""\b(noise|missing|solver|max_time|max_memory|threshold)=["'](\w+)["']""")
 
 
 def say(text: str = "") -> None:
@@ -38,10 +42,21 @@ def complain(text: str) -> None:
     sys.stderr.write(f"psidag: {printable(text)}\n")
 
 
+def in_flags(text: str) -> str:
+    """Settings as they are written on the command line.
+
+    Examples
+    --------
+    >>> in_flags("consider noise='unequal'")
+    'consider --noise unequal'
+    """
+    return _SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
+
+
 def show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
     """Our own warnings as one line each; those of other libraries are not the user's business."""
     if issubclass(category, DataWarning | CheckpointWarning):
-        sys.stderr.write(f"warning: {printable(str(message))}\n")
+        sys.stderr.write(f"warning: {printable(in_flags(str(message)))}\n")
 
 
 def _finite(value: Any) -> Any:

@@ -12,8 +12,19 @@ import typer
 
 from psidag.cli import graphs
 from psidag.cli.app import app
-from psidag.cli.console import complain, say, say_json
-from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, note_kinds
+from psidag.cli.console import complain, in_flags, say, say_json, show_warning
+from psidag.cli.options import (
+    AsJson,
+    Columns,
+    Drop,
+    Rows,
+    TableFile,
+    load_table,
+    note_kinds,
+    prepared_table,
+    series_of,
+    with_past,
+)
 from psidag.cli.outputs import Writer, check_places, check_space, write_all
 from psidag.cli.report import check_report_path, with_command, write_report
 from psidag.data.files import HOLD
@@ -61,14 +72,39 @@ def fit(
     columns: Columns = None,
     drop: Drop = None,
     rows: Rows = None,
+    prepare: Annotated[
+        bool,
+        typer.Option("--prepare", help="Make numbers of yes/no, categories and dates; leave out ids and text."),
+    ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="With --prepare: the logarithm of positive columns with a long tail.")
+    ] = False,
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="With --prepare: bring all columns to variance one.")
+    ] = False,
+    lags: Annotated[
+        int | None, typer.Option(min=1, help="Rows are in the order of time: so many earlier ones beside each.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --lags: the column that tells series apart.")
+    ] = None,
     missing: Annotated[
         Missing,
         typer.Option(help="Missing values: refuse, drop rows, fill in the mean, or take pairs as they are."),
     ] = "error",
-    solver: Annotated[str, typer.Option(help="Which engine learns; see `psidag info`.")] = "auto",
+    solver: Annotated[
+        str,
+        typer.Option(
+            help="auto, sparse, exact, stochastic, or a baseline: eqvar, sort-regress, notears, golem, dagma.",
+            autocompletion=_solvers,
+        ),
+    ] = "auto",
     noise: Annotated[NoiseName, typer.Option(help="Whether all variables have the same noise variance.")] = "equal",
     threshold: Annotated[
         float | None, typer.Option(help="Keep weights of this size (0.3 in the paper); else by evidence.")
+    ] = None,
+    penalty: Annotated[
+        float | None, typer.Option(help="Price of an edge in the sparse search; ln(rows) is BIC. Else by the data.")
     ] = None,
     knowledge: Annotated[
         str | None,
@@ -87,7 +123,7 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint if it is there; the graph is the same.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same graph.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same graph.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="Progress bar; by default on a terminal.")
@@ -120,14 +156,25 @@ def fit(
     if replicates is None and (draws is not None or resampling != "bootstrap"):
         raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
     check_places([*outputs, *filter(None, [draws, checkpoint])], [table, knowledge])
-    data = load_table(table, columns, drop, rows, hold=HOLD).numbers_only()
+    if (log or standardise) and not prepare:
+        raise InputError("--log and --standardise are steps of --prepare: give it, too")
+    if group is not None and lags is None:
+        raise InputError("--group tells the series of --lags apart: give the number of lags, too")
+    without = [*(drop or []), *([group] if group else [])] or None
+    if prepare:
+        data = prepared_table(table, columns, without, rows, log=log, standardise=standardise)
+    else:
+        data = load_table(table, columns, without, rows, hold=HOLD).numbers_only()
+    known = None if knowledge is None else Constraints.from_file(knowledge)
+    if lags is not None:
+        data, known = with_past(data, lags, series_of(table, group, rows), known)
     check_space(outputs, len(data.names))
     note_kinds(data)
     options: dict[str, Any] = {
-        "solver": solver,
+        "solver": _with_penalty(solver, penalty),
         "noise": noise,
         "threshold": threshold,
-        "constraints": None if knowledge is None else Constraints.from_file(knowledge),
+        "constraints": known,
         "missing": missing,
         "max_time": max_time,
         "random_state": seed,
@@ -145,7 +192,7 @@ def fit(
     source = as_source(data, missing=missing)
     if replicates is not None:
         check_resampling(source)
-    solution, interrupted = _learn(source, options | keeping)
+    solution, interrupted = _learn(source, options | keeping, quiet=not as_json)
     whole = True
     if replicates is not None and not interrupted:
         # What is left of the time; at least a moment, so that the status says how far it came.
@@ -157,7 +204,7 @@ def fit(
             complain(f"the graph is learned, its support is not: {' '.join(str(error).split())}")
             whole = False
     with INTERRUPTS.waiting():
-        solution = with_command(solution)
+        solution = with_command(solution, data.steps)
         writers: list[Writer] = [(path, partial(graphs.save, graphs.shown(solution, which))) for path in output or []]
         if report is not None:
             writers.append((report, lambda path: write_report(solution, path, data)))
@@ -165,21 +212,58 @@ def fit(
         if as_json:
             say_json(graphs.shown(solution, which).content().as_dict())
         else:
-            say(graphs.text(solution, which))
+            say(in_flags(graphs.text(solution, which)))
     if interrupted or INTERRUPTS.pressed:
         raise SystemExit(130)
     if not whole:
         raise typer.Exit(2)
 
 
-def _learn(data: Source, options: dict[str, Any]) -> tuple[Solution, bool]:
-    """The graph, and whether it was stopped by hand."""
+def _solvers() -> list[str]:
+    from psidag.cli.compare import known_methods
+
+    return list(known_methods())
+
+
+def _with_penalty(solver: str, penalty: float | None) -> Any:
+    """The engine with the price of an edge that was asked for."""
+    from psidag.engines.sparse import Sparse
+
+    if penalty is None:
+        return solver
+    if solver not in ("auto", "sparse"):
+        raise InputError(
+            f"--penalty is the price of an edge in the sparse search, which --solver {solver} does not use"
+        )
+    return Sparse(penalty=penalty)
+
+
+def _learn(data: Source, options: dict[str, Any], *, quiet: bool) -> tuple[Solution, bool]:
+    """The graph, and whether it was stopped by hand; ``quiet`` about what the summary will say anyway."""
     from psidag.learning.learn import Interrupted, learn_dag
 
-    try:
-        return learn_dag(data, **options), False
-    except Interrupted as stopped:
-        return stopped.solution, True
+    heard: list[Any] = []
+
+    def hear(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, DataWarning):
+            heard.append(message)
+        else:
+            show_warning(message, category)
+
+    said: tuple[str, ...] = ()
+    with warnings.catch_warnings():
+        warnings.showwarning = hear
+        try:
+            solution, interrupted = learn_dag(data, **options), False
+            said = solution.warnings
+        except Interrupted as stopped:
+            solution, interrupted = stopped.solution, True
+            said = solution.warnings
+        finally:
+            for message in heard:
+                if not (quiet and str(message) in said):
+                    show_warning(message, DataWarning)
+    return solution, interrupted
 
 
 def _draw(data: Source, solution: Solution, options: dict[str, Any]) -> tuple[Solution, bool]:

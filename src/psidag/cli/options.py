@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
 from psidag.cli.console import note
 from psidag.data.files import FileTable, read_table
+from psidag.graph.constraints import Constraints
 from psidag.system.errors import InputError, listing
 
 TableFile = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV, Parquet, Arrow, .npy, .npz, also .csv.gz; a folder or a pattern; - for standard input.",
+        help="CSV, TSV, Parquet, Arrow, Excel, .npy, .npz, also .csv.gz; a folder or a pattern; - for standard input.",
     ),
 ]
 Columns = Annotated[
@@ -23,7 +25,7 @@ Columns = Annotated[
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="NAMES", help="Columns to leave out: names or patterns, with commas."),
+    typer.Option("--exclude", "--drop", metavar="NAMES", help="Columns to leave out: names or patterns, with commas."),
 ]
 Rows = Annotated[
     str | None, typer.Option("--rows", metavar="FROM:TO", help="Rows to keep, from 0 on, as in 0:1000 or 500:.")
@@ -39,6 +41,57 @@ def load_table(
     for sentence in table.notes:
         note(sentence)
     return table
+
+
+def prepared_table(
+    path: str,
+    columns: list[str] | None,
+    drop: list[str] | None,
+    rows: str | None,
+    *,
+    log: bool = False,
+    standardise: bool = False,
+) -> FileTable:
+    """The chosen part of a table with everything that can be a number as one; each step is a note."""
+    from psidag.tables.prepare import prepare
+
+    table = prepare(
+        path,
+        columns=_names(columns),
+        exclude=_names(drop) or (),
+        rows=_slice(rows),
+        log=log,
+        standardise=standardise,
+    )
+    for sentence in (*table.notes, *table.steps):
+        note(sentence)
+    return table
+
+
+def series_of(path: str, group: str | None, rows: str | None) -> list[Any] | None:
+    """The value of the column that tells series apart, for each row."""
+    if group is None:
+        return None
+    from psidag.tables.raw import raw_table
+
+    values: list[Any] = raw_table(path, columns=[group], rows=_slice(rows)).columns[group].tolist()
+    return values
+
+
+def with_past(
+    table: FileTable, lags: int, series: list[Any] | None, known: Constraints | None
+) -> tuple[FileTable, Constraints]:
+    """The table with the past beside the present, and what is known together with what time implies."""
+    from psidag.tables.lagged import lagged
+
+    past = lagged(table, lags, series)
+    note(past.steps[-1])
+    if known is None:
+        return past, past.constraints
+    if known.tiers:
+        raise InputError("--lags makes tiers of its own: in the file of --knowledge use edges, exogenous and sinks")
+    implied = past.constraints
+    return past, replace(known, tiers=implied.tiers, exogenous=[*known.exogenous, *implied.exogenous])
 
 
 def note_kinds(table: FileTable) -> None:

@@ -66,12 +66,12 @@ def check_report_path(path: str) -> None:
         raise InputError(f"a report is an HTML file: give it the ending .html; got {path!r}")
 
 
-def with_command(solution: Solution) -> Solution:
-    """The solution with the command line that is running as its origin."""
+def with_command(solution: Solution, steps: tuple[str, ...] = ()) -> Solution:
+    """The solution with the command line that is running, and what it did to the table, as its origin."""
     if solution.origin is None:
         return solution
     command = shlex.join(["psidag", *sys.argv[1:]])
-    return dataclasses.replace(solution, origin=dataclasses.replace(solution.origin, command=command))
+    return dataclasses.replace(solution, origin=dataclasses.replace(solution.origin, command=command, steps=steps))
 
 
 def write_report(solution: Solution, path: str, table: FileTable | None, title: str | None = None) -> None:

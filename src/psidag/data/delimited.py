@@ -22,9 +22,9 @@ from psidag.system.errors import InputError
 Floats = NDArray[np.float64]
 
 #: What stands for a missing value, in any case of letters and with blanks around it.
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
 _MISSING_AS_WRITTEN = sorted(
-    {word for plain in _MISSING for word in (plain, plain.upper(), plain.title())} | {"NaN", "n/A", "N/a"}
+    {word for plain in MISSING for word in (plain, plain.upper(), plain.title())} | {"NaN", "n/A", "N/a"}
 )
 _TRUTH = {"true": 1.0, "false": 0.0}
 #: Cells that are converted at a time where a file is not all numbers.
@@ -52,6 +52,16 @@ class Head(NamedTuple):
 
 def open_delimited(open_binary: Callable[[], BinaryIO], ending: str, where: str, choose: Choice) -> Reader:
     """A text file, packed by gzip if its ending says so."""
+    head, open_text, notes = delimited_text(open_binary, ending, where)
+    chosen = choose(head.names, where)
+    names = tuple(head.names[k] for k in chosen)
+    return Reader(where, names, lambda: read_blocks(open_text, where, head, chosen), {}, names, notes=notes)
+
+
+def delimited_text(
+    open_binary: Callable[[], BinaryIO], ending: str, where: str
+) -> tuple[Head, Callable[[], TextIO], tuple[str, ...]]:
+    """What the first lines of a text file say, what opens it, and what there is to note."""
 
     def open_text() -> TextIO:
         raw = open_binary()
@@ -61,16 +71,20 @@ def open_delimited(open_binary: Callable[[], BinaryIO], ending: str, where: str,
 
     with readable(where):
         head = read_head(open_text, where, _SEPARATORS.get(ending.removesuffix(".gz")))
-    chosen = choose(head.names, where)
-    notes: tuple[str, ...] = (
-        () if head.header else (f"the first line of {where} is numbers: columns are called x0, x1, …",)
-    )
+    notes: tuple[str, ...] = ()
+    if not head.header:
+        notes += (f"the first line of {where} is numbers: columns are called x0, x1, …",)
     if head.decimal != ".":
         notes += (f"numbers in {where} are written with a decimal comma",)
     if head.labelled:
         notes += (f"the first column of {where} has no name: taken as row labels and left out",)
-    names = tuple(head.names[k] for k in chosen)
-    return Reader(where, names, lambda: read_blocks(open_text, where, head, chosen), {}, names, notes=notes)
+    return head, open_text, notes
+
+
+def as_numbers(cells: Sequence[str]) -> Floats | None:
+    """Cells as numbers, with NaN where they are missing; None if some are something else."""
+    values, kind, _ = _convert(cells)
+    return None if kind in ("text", "boolean") else values
 
 
 def read_head(open_text: Callable[[], TextIO], name: str, separator: str | None = None) -> Head:
@@ -243,7 +257,7 @@ def _convert(cells: Sequence[str]) -> tuple[Floats, Cells, int | None]:
     kind: Cells = "missing"
     for k, cell in enumerate(cells):
         plain = cell.strip().lower()
-        if plain in _MISSING:
+        if plain in MISSING:
             continue
         if plain in _TRUTH and kind != "number":
             values[k], kind = _TRUTH[plain], "boolean"

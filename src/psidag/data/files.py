@@ -22,7 +22,7 @@ from psidag.system.errors import InputError
 Kind = Literal["number", "integer", "boolean", "text"]
 
 #: File endings that are read as tables.
-TABLE_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".arrow", ".feather", ".ipc", ".npy", ".npz")
+TABLE_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".arrow", ".feather", ".ipc", ".npy", ".npz", ".xlsx")
 #: Numbers of a table that are held in memory, 256 MB in double precision.
 HOLD = 1 << 25
 _TEXT = (".csv", ".tsv", ".tab", ".txt", "")
@@ -53,6 +53,8 @@ class FileTable:
         Columns that are not numbers, each with where that shows.
     notes : tuple of str
         What was done on the way, in sentences.
+    steps : tuple of str
+        How the columns were made of others, in sentences; solutions keep them.
     """
 
     names: tuple[str, ...]
@@ -60,6 +62,7 @@ class FileTable:
     kinds: Mapping[str, Kind]
     text: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
     def numbers_only(self) -> FileTable:
         """The table itself, or an error that names the columns that are not numbers."""
@@ -134,15 +137,15 @@ def open_table(path: str | Path, choose: Choice) -> Reader:
         with readable(where):
             return _open_content(place.read_bytes(), where, choose)
     files = table_files(path)
-    kinds = {_ending(file) for file in files}
+    kinds = {ending_of(file) for file in files}
     if len(kinds) > 1:
         raise InputError(
             f"{where} holds tables of several kinds ({' '.join(sorted(kinds))}): choose with a pattern such as "
             f"{str(place / '*') if place.is_dir() else '*'}{min(kinds)}"
         )
     if place.is_file():
-        return _open(place, _ending(place) or _sniffed(place), where, choose)
-    return joined(where, [_open(file, _ending(file), repr(str(file)), choose) for file in files])
+        return _open(place, ending_of(place) or _sniffed(place), where, choose)
+    return joined(where, [_open(file, ending_of(file), repr(str(file)), choose) for file in files])
 
 
 def table_files(path: str | Path) -> list[Path]:
@@ -177,13 +180,14 @@ def _kind_of(content: bytes) -> str:
     return next((ending for magic, ending in _MAGIC.items() if content.startswith(magic)), "")
 
 
-def _ending(path: Path) -> str:
+def ending_of(path: Path) -> str:
+    """The ending of a file name, with the one before ``.gz``."""
     return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]).lower()
 
 
 def _is_table(path: Path) -> bool:
     """Whether a file in a folder is a table, by its ending; names that begin with a dot or a bar are for others."""
-    known = _ending(path).removesuffix(".gz") in TABLE_ENDINGS
+    known = ending_of(path).removesuffix(".gz") in TABLE_ENDINGS
     return known and not any(part.startswith((".", "_")) for part in path.parts)
 
 
@@ -197,6 +201,10 @@ def _open(source: Path | bytes, ending: str, where: str, choose: Choice) -> Read
         return open_columnar(open_binary, ending, where, choose)
     if ending in (".npy", ".npz"):
         return open_array(source, ending, where, choose)
+    if ending == ".xlsx" and isinstance(source, Path):
+        from psidag.data.excel import open_excel
+
+        return open_excel(source, where, choose)
     if ending.removesuffix(".gz") in _TEXT:
         return open_delimited(open_binary, ending, where, choose)
     raise InputError(f"cannot read {where}: the ending must be one of {' '.join(TABLE_ENDINGS)}")
@@ -285,7 +293,7 @@ def _not_numbers(text: Mapping[str, str]) -> InputError:
     flag = ",".join(text) if len(text) <= 5 else "NAME,NAME,…"
     return InputError(
         f"columns that are not numbers: {where}{more}; leave them out (on the command line: --drop {flag!r}) "
-        "or encode them as numbers"
+        "or encode them as numbers (--prepare, psidag.prepare)"
     )
 
 

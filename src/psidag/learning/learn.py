@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from psidag.data.files import FileTable
 from psidag.data.missing import Missing
 from psidag.graph.constraints import Constraints
 from psidag.learning.plan import Budget, Options, Plan, as_generator
@@ -136,6 +138,8 @@ def learn_dag(
         budget = Budget(deadline, options.bytes, on_step, callback, keeper)
         learned = plan.search(source, as_generator(random_state), threads, budget)
         solution = plan.solution(learned)
+    if isinstance(data, FileTable) and data.steps and solution.origin is not None:
+        solution = replace(solution, origin=replace(solution.origin, steps=data.steps))
     if learned.outcome.status.code == "interrupted":
         raise Interrupted(solution)
     return solution

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from psidag.baselines import BASELINES
 from psidag.data.correlations import fits_whole
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
@@ -178,11 +179,12 @@ def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[E
             if source is not None and name == "sparse" and not fits_whole(source):
                 reason += f"; correlations in blocks, because {source.d} x {source.d} of them do not fit in memory"
             return ENGINES[name](), f"{name} (chosen because {reason})"
-        if solver not in ENGINES:
+        known: dict[str, Callable[[], Engine]] = {**ENGINES, **BASELINES}
+        if solver not in known:
             raise InputError(
-                f"solver must be one of {listing(['auto', *ENGINES])} or an options object; got {solver!r}"
+                f"solver must be one of {listing(['auto', *known], limit=10)} or an options object; got {solver!r}"
             )
-        return ENGINES[solver](), solver
+        return known[solver](), solver
     if not hasattr(solver, "step") or isinstance(solver, type):
         raise InputError(f"solver must be a name or an options object such as Stochastic(); got {solver!r}")
     return solver, solver.name

@@ -26,6 +26,8 @@ class Origin:
         The command line, where there was one.
     versions : mapping of str to str
         Of psidag, Python and the libraries that compute.
+    steps : tuple of str
+        What was done to the table before, in sentences; see :func:`psidag.prepare`.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class Origin:
     seed: int | None = None
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, call: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> Origin:
@@ -64,7 +67,13 @@ class Origin:
             return None
         seed = held["seed"]
         versions = {str(key): str(value) for key, value in held["versions"].items()}
-        return cls(str(held["call"]), None if seed is None else int(seed), str(held["command"]), versions)
+        return cls(
+            str(held["call"]),
+            None if seed is None else int(seed),
+            str(held["command"]),
+            versions,
+            tuple(map(str, held.get("steps", ()))),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain values."""

@@ -263,15 +263,31 @@ class Solution:
                 "mean": self.mean.tolist(),
             },
             about={
-                "engine": self.engine,
+                "engine": self.engine.split(" ")[0],
+                "engine_note": self.engine,
                 "selection": self.selection,
                 "status": self.status.code,
                 "message": self.status.message,
                 "n_samples": self.n_samples,
                 "order": [self.names[v] for v in self.order],
+                "warnings": list(self.warnings),
+                **self._provenance(),
                 **about,
             },
         )
+
+    def _provenance(self) -> dict[str, Any]:
+        """What it takes to learn the same again, for machines."""
+        if self.origin is None:
+            return {}
+        noise = getattr(self, "noise", None)
+        named = "unequal" if "noise='unequal'" in self.origin.call else "equal"
+        return {
+            "noise": getattr(noise, "chosen", named),
+            "seed": self.origin.seed,
+            "call": self.origin.call,
+            "steps": list(self.origin.steps),
+        }
 
     def __str__(self) -> str:
         return summarise(self)

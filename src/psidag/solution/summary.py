@@ -49,6 +49,9 @@ def summarise(solution: Solution) -> str:
             )
     if solution.confidence is not None:
         lines.append(f"  support {_support(dag, solution.confidence)}")
+    lines += [f"  beware  {warning}" for warning in solution.warnings]
+    if solution.origin is not None and solution.origin.steps:
+        lines.append(f"  table   prepared in {len(solution.origin.steps)} steps; see solution.origin.steps")
     table = solution.edges()
     title = "strongest edges" if len(table) > _EDGES else "edges"
     body = "\n".join("  " + line for line in table.to_text(_EDGES).splitlines())

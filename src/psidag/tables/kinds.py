@@ -1,0 +1,146 @@
+"""What kind of column this is: numbers, yes/no, categories, dates, ids, text, one value only, or nothing."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.tables.raw import Column
+
+ColumnKind = Literal["number", "yes/no", "few values", "category", "date", "id", "text", "constant", "empty"]
+
+#: A text column with at most so many values is one of categories.
+MOST_CATEGORIES = 20
+_YES = ("yes", "y", "true", "t", "on", "1", "positive", "present", "ja", "si", "oui")
+_NAMED_ID = re.compile(r"(?i)(^|[^a-z])(id|ids|uuid|guid|key|index|idx|row|rownames?|nr|no|code|unnamed: 0)$")
+_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+#: Values that stand for "not known" in many tables, where they lie apart from all others.
+_SENTINELS = {sign * int(digit * times) for sign in (-1, 1) for digit in "98" for times in (2, 3, 4, 5, 6)} | {-1, -9}
+
+
+class Seen(NamedTuple):
+    """A column, looked at."""
+
+    kind: ColumnKind
+    missing: int
+    distinct: int
+    values: NDArray[np.float64] | None = None
+    """Numbers, where the column can be read as such: dates as days since 1970, yes/no as 1 and 0."""
+    levels: tuple[str, ...] = ()
+    """Of yes/no: what is 1 and what is 0. Of categories: the most common first."""
+    cells: tuple[Any, ...] = ()
+    """Of categories, what each row has."""
+
+
+def look(name: str, column: Column) -> Seen:
+    """Tell the kind of a column.
+
+    Examples
+    --------
+    >>> look("smoker", np.array(["no", "yes", None, "no"], dtype=object)).kind
+    'yes/no'
+    """
+    if column.dtype != object:
+        return _look_at_numbers(name, column)
+    there = [cell for cell in column.tolist() if cell is not None]
+    gaps = len(column) - len(there)
+    counts: dict[Any, int] = {}
+    for cell in there:
+        counts[cell] = counts.get(cell, 0) + 1
+    if not there:
+        return Seen("empty", gaps, 0)
+    if len(counts) == 1:
+        return Seen("constant", gaps, 1)
+    days = _days(column)
+    if days is not None:
+        return Seen("date", gaps, len(counts), days)
+    levels = tuple(str(level) for level in sorted(counts, key=lambda level: (-counts[level], str(level))))
+    if len(levels) == 2:
+        yes = next((level for level in levels if level.lower() in _YES), max(levels))
+        no = next(level for level in levels if level != yes)
+        values = np.array([np.nan if cell is None else float(str(cell) == yes) for cell in column.tolist()])
+        return Seen("yes/no", gaps, 2, values, (yes, no))
+    if len(levels) == len(there) and len(there) > 2:
+        return Seen("id", gaps, len(levels))
+    if len(levels) <= MOST_CATEGORIES:
+        return Seen("category", gaps, len(levels), None, levels, tuple(column.tolist()))
+    return Seen("text", gaps, len(levels))
+
+
+def _look_at_numbers(name: str, column: NDArray[np.float64]) -> Seen:
+    there = column[~np.isnan(column)]
+    gaps = len(column) - len(there)
+    if not len(there):
+        return Seen("empty", gaps, 0)
+    distinct = len(np.unique(there))
+    if distinct == 1:
+        return Seen("constant", gaps, 1)
+    if distinct == 2:
+        return Seen("yes/no", gaps, 2, column)
+    finite = there[np.isfinite(there)]
+    whole = len(finite) == len(there) and bool(np.all(finite == np.floor(finite)))
+    if whole and distinct == len(there) and len(there) > 2:
+        steps = np.diff(there)
+        if _NAMED_ID.search(name) or (gaps == 0 and len(there) >= 10 and bool(np.all(steps == 1))):
+            return Seen("id", gaps, distinct, column)
+    return Seen("few values" if whole and distinct <= 10 else "number", gaps, distinct, column)
+
+
+def sentinel(values: NDArray[np.float64]) -> float | None:
+    """A value such as −999 that stands for "not known": repeated, and farther from the rest than the rest is wide.
+
+    Examples
+    --------
+    >>> sentinel(np.array([1.5, 2.0, -999, 3.5, -999, 2.5]))
+    -999.0
+    """
+    there = values[np.isfinite(values)]
+    if len(there) < 4:
+        return None
+    for value in (float(there.min()), float(there.max())):
+        rest = there[there != value]
+        times = len(there) - len(rest)
+        if value not in _SENTINELS or times < 2 or times > len(there) // 2 or len(np.unique(rest)) < 3:
+            continue
+        width = float(rest.max() - rest.min())
+        if min(abs(value - rest.min()), abs(value - rest.max())) > width:
+            return value
+    return None
+
+
+def _days(column: Column) -> NDArray[np.float64] | None:
+    """Days since 1970, if all cells that are there are dates in one way of writing."""
+    cells = column.tolist()
+    if all(cell is None or isinstance(cell, date) for cell in cells):
+        return np.array([np.nan if cell is None else _since_1970(cell) for cell in cells])
+    if any(cell is not None and not isinstance(cell, str) for cell in cells):
+        return None
+    first = next(cell for cell in cells if cell is not None)
+    if not re.match(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", first):
+        return None
+    found = [days for form in (None, *_FORMATS) if (days := _parsed(cells, form)) is not None]
+    # 03/04/2020 alone may be in March or in April: what can be read in two ways is not read.
+    if not found or any(not np.array_equal(found[0], other, equal_nan=True) for other in found[1:]):
+        return None
+    return found[0]
+
+
+def _parsed(cells: list[str | None], form: str | None) -> NDArray[np.float64] | None:
+    try:
+        moments = [
+            None if cell is None else datetime.fromisoformat(cell) if form is None else datetime.strptime(cell, form)
+            for cell in cells
+        ]
+    except ValueError:
+        return None
+    return np.array([np.nan if moment is None else _since_1970(moment) for moment in moments])
+
+
+def _since_1970(moment: date) -> float:
+    if isinstance(moment, datetime):
+        return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / 86400
+    return float((moment - date(1970, 1, 1)).days)
