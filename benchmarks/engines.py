@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from psidag import DataWarning, learn_dag
 from psidag.data.sources import Table
-from psidag.engines.moves import Objective, give, required_network, set_score
+from psidag.engines.moves import Objective, assign_parents, required_network, set_score
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import unconstrained
 from psidag.graph.metrics import cpdag_shd, edge_errors, heldout_gap
@@ -232,7 +232,7 @@ def unequal_from_true_order(problem: Problem) -> sp.csr_array:
         order, price = problem.dag.order, state.penalty
         net = required_network(state.data, order, known)
         chosen = select_within(state.data.matrix, len(problem.X), order, threads, penalty=price)
-        give(state.data, net, chosen.weights, np.arange(problem.d))
+        assign_parents(state.data, net, chosen.weights, np.arange(problem.d))
         score = Objective(UNEQUAL, len(problem.X), price, most_parents(len(problem.X)))
         set_score(state.data, net, score, 100.0, 30)
         net.set_stale(True)

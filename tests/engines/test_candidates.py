@@ -14,15 +14,23 @@ from psidag.data._entries import Entries
 from psidag.data.correlations import correlations, fits_whole
 from psidag.data.sources import Summary, Table
 from psidag.engines import candidates, sparse
-from psidag.engines._network import additions, additions_among
 from psidag.engines.candidates import Candidates, Scan, advance, correlated, first_scan, listed, parent_marks
-from psidag.engines.moves import Objective, give, grown_order, read, required_network, select_parents, set_score
+from psidag.engines.moves import (
+    Objective,
+    assign_parents,
+    grown_order,
+    read,
+    required_network,
+    select_parents,
+    set_score,
+)
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import Constraints, unconstrained
 from psidag.graph.order import positions
 from psidag.run.loop import Task, run
 from psidag.scores.gaussian import UNEQUAL
 from psidag.scores.named import as_score
+from psidag.search._network import additions, additions_among
 from psidag.simulate import simulate
 from psidag.stages.within_order import select_within
 from psidag.system.memory import machine_memory
@@ -185,7 +193,7 @@ def test_with_everyone_listed_the_moves_are_those_of_the_matrix(noise):
         for data in (held, computed):
             net = required_network(data, order, known)
             start = select_within(held.matrix, 150, order, threads, penalty=40.0)
-            give(data, net, start.weights, np.arange(d))
+            assign_parents(data, net, start.weights, np.arange(d))
             set_score(data, net, score, 5.0, 8)
             net.set_stale(True)
             room = np.arange(d + 1, dtype=np.int64) * 2

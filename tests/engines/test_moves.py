@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from psidag.data.correlations import correlations
 from psidag.data.sources import Table
-from psidag.engines._network import drain, resample
 from psidag.engines.moves import (
     Objective,
     add_edges,
-    give,
+    assign_parents,
     grown_order,
     opened_network,
     outline,
@@ -28,6 +27,7 @@ from psidag.graph.equivalence import cpdag
 from psidag.graph.order import positions
 from psidag.scores.gaussian import UNEQUAL
 from psidag.scores.named import as_score
+from psidag.search._network import drain, resample
 from psidag.stages.within_order import select_within
 from psidag.system.parallel import workers
 from support.awkward import knowledge
@@ -52,7 +52,7 @@ def prepared(seed, noise="equal", penalty=9.0, order=None, known=None, d=9):
         order = known.nearest_order(np.random.default_rng(seed).permutation(d)) if order is None else order
         net = required_network(data, order, known)
         start = select_within(data.matrix, data.count, order, threads, penalty=penalty, constraints=known)
-    give(data, net, start.weights, np.arange(d))
+    assign_parents(data, net, start.weights, np.arange(d))
     set_score(data, net, Objective(as_score(noise), data.count, penalty, 50), 5.0, 8)
     return data, net
 
@@ -160,7 +160,7 @@ def test_resampling_reaches_every_member_of_a_class():
     with workers(1) as threads:
         data = correlations(Table(X, "abc"), threads)
     net = required_network(data, np.arange(3), unconstrained("abc"))
-    give(data, net, sp.csr_array(np.array([[0, 1.0, 0], [0, 0, 1.0], [0, 0, 0]])), np.arange(3))
+    assign_parents(data, net, sp.csr_array(np.array([[0, 1.0, 0], [0, 0, 1.0], [0, 0, 0]])), np.arange(3))
     set_score(data, net, Objective(UNEQUAL, 500.0, 6.0, 10), 5.0, 8)
     seen = set()
     for draw in range(60):
@@ -258,7 +258,7 @@ def test_hubs_are_turned_round_and_selected_afresh(noise):
         order = np.append(np.arange(causes), [causes + 1, causes])
         net = required_network(data, order, known)
         chosen = select_within(data.matrix, n, order, threads)
-        give(data, net, chosen.weights, np.arange(causes + 2))
+        assign_parents(data, net, chosen.weights, np.arange(causes + 2))
         score = Objective(as_score(noise), float(n), 12.0, 500)
         set_score(data, net, score, 5.0, 8)
         before = read(net, causes + 2)
@@ -288,7 +288,7 @@ def test_regressions_on_nearly_collinear_parents_stay_exact(seed):
         data = correlations(source, threads)
         net = required_network(data, order, known)
         chosen = select_within(data.matrix, n, order, threads, penalty=penalty)
-        give(data, net, chosen.weights, np.arange(d))
+        assign_parents(data, net, chosen.weights, np.arange(d))
         score = Objective(UNEQUAL, n, penalty, 50)
         set_score(data, net, score, 100.0, 30)
         for _ in range(5):

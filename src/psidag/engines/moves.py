@@ -11,13 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
-from psidag.engines._grow import grow
-from psidag.engines._network import Network, additions, additions_among, apply_additions, select_among, write
 from psidag.engines.candidates import EVERYONE, Candidates
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, positions
+from psidag.scores.policy import SMALLEST_GAIN
 from psidag.scores.score import SearchScore
-from psidag.stages.within_order import parent_lists, select_within
+from psidag.search._grow import grow
+from psidag.search._knowledge import Knowledge
+from psidag.search._network import Network, additions, additions_among, apply_additions, select_among, write
+from psidag.stages.within_order import knowledge_lists, parent_lists, select_within
 from psidag.system.parallel import SERIAL, Workers, tiles
 
 Floats = NDArray[np.float64]
@@ -33,8 +35,6 @@ _SHARE = 4
 _SLACK = 0.5
 
 
-#: Scores that differ by less than this are equal but for rounding.
-_EQUAL_SCORES = 1e-9
 #: How many hubs are looked at in one slice, and how many in a run.
 _TRIALS = 4
 _ALL_TRIALS = 256
@@ -74,11 +74,6 @@ class Objective(NamedTuple):
             return np.asarray(-math.expm1(-price) * fits.residual_variance)
         return np.asarray(price * self.known_variance(data, fits.residual_variance))
 
-    @property
-    def tolerance(self) -> float:
-        """By how much a move must lower the score; negative where moves that change nothing are made too."""
-        return -_EQUAL_SCORES if self.score.policy.equivalent else _EQUAL_SCORES
-
 
 class Fits(NamedTuple):
     """A DAG on the scale of the correlations: its order, weights, and the residual variance of each node."""
@@ -103,7 +98,7 @@ def grown_order(
     """Always next the node of lowest variance given those before it: right where noise variances are equal."""
     order = np.empty(data.d, np.int32)
     grow(
-        data.entries, data.variance, data.count, penalty, max_parents, *_knowledge(constraints), near.start, near.items,
+        data.entries, data.variance, data.count, penalty, max_parents, _knowledge(constraints), near.start, near.items,
         order,
     )  # fmt: skip
     return order.astype(np.intp)
@@ -111,7 +106,7 @@ def grown_order(
 
 def empty_network(data: Correlations, order: Order, constraints: BoundConstraints) -> Network:
     """The network without edges, not even the required ones."""
-    return Network(data.d, order.astype(np.int32), np.ones(data.d), *_knowledge(constraints))
+    return Network(data.d, order.astype(np.int32), np.ones(data.d), _knowledge(constraints))
 
 
 def required_network(data: Correlations, order: Order, constraints: BoundConstraints) -> Network:
@@ -139,7 +134,7 @@ def opened_network(data: Correlations, constraints: BoundConstraints, best: Fits
     left = ~(touched[tails] | touched[heads])
     edges = sp.csr_array((np.ones(left.sum()), (tails[left], heads[left])), shape=best.weights.shape)
     net = required_network(data, constraints.nearest_order(order), constraints)
-    give(data, net, sp.csr_array(edges + constraints.required_matrix), np.arange(data.d))
+    assign_parents(data, net, sp.csr_array(edges + constraints.required_matrix), np.arange(data.d))
     return net
 
 
@@ -159,14 +154,14 @@ def select_parents(
         # Nothing is known yet of the least variance of a node, and no walk is to be cut short.
         unknown = np.zeros(data.d)
         most = objective.max_parents
-        net.configure(objective.n, objective.penalty, unknown, unknown, most, 0.0, most, 0.0)
+        net.configure(objective.n, objective.penalty, unknown, unknown, most, 0.0, most, SMALLEST_GAIN, False)
         select_among(data.entries, net, near.start, near.items)
         return
     chosen = select_within(
         data.matrix, data.count, read(net, data.d).order, workers, penalty=objective.penalty, constraints=constraints,
         max_parents=objective.max_parents,
     )  # fmt: skip
-    give(data, net, chosen.weights, np.arange(data.d))
+    assign_parents(data, net, chosen.weights, np.arange(data.d))
 
 
 def set_score(data: Correlations, net: Network, objective: Objective, patience: float, max_additions: int) -> None:
@@ -180,7 +175,8 @@ def set_score(data: Correlations, net: Network, objective: Objective, patience: 
     _, variances, precisions = outline(net, data.d)
     net.configure(
         objective.n, objective.penalty, objective.known_variance(data, variances), _SLACK / precisions,
-        objective.max_parents, patience * objective.penalty, max_additions, objective.tolerance,
+        objective.max_parents, patience * objective.penalty, max_additions,
+        SMALLEST_GAIN, objective.score.policy.equivalent,
     )  # fmt: skip
 
 
@@ -280,8 +276,8 @@ def polish_hubs(
         if changed & set(trial):
             continue
         tried = tried | {signature(trial)}
-        if change < -1e-6:
-            give(data, net, W, np.array(trial[::-1]))
+        if change < -SMALLEST_GAIN:
+            assign_parents(data, net, W, np.array(trial[::-1]))
             changed |= set(trial)
             gained += 1
     return tried, gained
@@ -306,7 +302,7 @@ def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: i
     return np.concatenate([order[: place[tail]], [*first, head, tail, *rest], order[place[head] + 1 :]]).astype(np.intp)
 
 
-def give(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:
+def assign_parents(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:
     """Give these nodes the parents they have in ``weights``."""
     columns = sp.csr_array(weights)[:, nodes]
     write(data.entries, net, nodes.astype(np.int32), *parent_lists(columns))
@@ -330,10 +326,5 @@ def outline(net: Network, d: int) -> tuple[Ints, Floats, Floats]:
     return counts, variances, precisions
 
 
-def _knowledge(constraints: BoundConstraints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Tiers, required and forbidden parents as the kernels take them."""
-    return (
-        constraints.tier.astype(np.int32),
-        *parent_lists(constraints.required_matrix),
-        *parent_lists(constraints.forbidden_matrix),
-    )
+def _knowledge(constraints: BoundConstraints) -> Knowledge:
+    return Knowledge(*knowledge_lists(constraints))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
-from psidag.engines._network import Network
 from psidag.engines.moves import empty_network
 from psidag.graph.constraints import BoundConstraints
+from psidag.search._network import Network
 from psidag.system.tree import stored_array
 
 
@@ -19,8 +19,8 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
 
     ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
     whether it is stale, whether its regression is delicate; ``levels`` its residual variance, variance, noise variance
-    and floor. ``numbers`` are n, penalty, patience and tolerance; ``counts`` the most parents and additions, sweeps,
-    visits and moves.
+    and floor. ``numbers`` are n, penalty, patience, tolerance and the least gain; ``counts`` the most parents and
+    additions, sweeps, visits and moves.
     """
     edges, entries, waiting = net.sizes()
     held: dict[str, Any] = {
@@ -32,7 +32,7 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
         "weights": np.empty(edges),
         "inverses": np.empty(entries),
         "queue": np.empty(waiting, np.int32),
-        "numbers": np.empty(4),
+        "numbers": np.empty(5),
         "counts": np.empty(5, np.int64),
     }
     net.dump(**held)
@@ -69,7 +69,7 @@ def restore_network(data: Correlations, constraints: BoundConstraints, held: dic
         stored_array(held["weights"], (edges,)),
         stored_array(held["inverses"], (int((parents_of**2).sum()),)),
         queue,
-        stored_array(held["numbers"], (4,)),
+        stored_array(held["numbers"], (5,)),
         stored_array(held["counts"], (5,), np.int64),
     )
     return net

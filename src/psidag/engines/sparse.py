@@ -10,7 +10,6 @@ import numpy as np
 
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
 from psidag.data.sources import is_wide
-from psidag.engines._network import Network, drain, resample
 from psidag.engines.candidates import (
     EVERYONE,
     Candidates,
@@ -40,6 +39,8 @@ from psidag.engines.network_state import dump_network, restore_network
 from psidag.graph.order import Order, order_change
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
+from psidag.scores.policy import SMALLEST_GAIN
+from psidag.search._network import Network, drain, resample
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
@@ -166,7 +167,8 @@ class Sparse:
         penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
         levels = tuple(factor * penalty for factor in task.score.policy.levels)
         if data.matrix is None:
-            return State(data, penalty, levels, scan=first_scan(data.columns, _of_note(data, penalty), task.workers))
+            scan = first_scan(data.columns, _listing_threshold(data, penalty), task.workers)
+            return State(data, penalty, levels, scan=scan)
         return State(data, penalty, levels, near=EVERYONE)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
@@ -252,7 +254,7 @@ class Sparse:
         near = state.near or EVERYONE
         if task.score.policy.grown:
             if data.matrix is not None and data.d >= _LISTED_FROM:
-                near = correlated(data.matrix, _of_note(data, state.penalty), task.workers)
+                near = correlated(data.matrix, _listing_threshold(data, state.penalty), task.workers)
             order = grown_order(data, known, 2 * state.penalty, objective.max_parents, near)
         else:
             order = known.nearest_order(order)
@@ -301,7 +303,9 @@ class Sparse:
             self._set_score(task, state, net)
             net.set_stale(True)
         else:
-            gain = candidate.loss < state.best * (1 - 1e-12)
+            # The logarithm of the loss is the score, for each row and node.
+            fall = math.log(state.best / candidate.loss) if candidate.loss > 0 else 0.0
+            gain = state.data.count * task.d * fall > SMALLEST_GAIN
             state = state._replace(best=min(state.best, candidate.loss), quiet=0 if gain else state.quiet + 1)
             if not task.score.policy.equivalent or state.quiet >= self.quiet_rounds:
                 # Where a search has ended is the place to restart from, if it is no worse than the best before it.
@@ -360,8 +364,8 @@ class Sparse:
         return state._replace(steps=steps), Progress(steps, 0)
 
 
-def _of_note(data: Correlations, penalty: float) -> float:
-    """A squared correlation worth listing: at 100,000 columns four standard errors of one that is none."""
+def _listing_threshold(data: Correlations, penalty: float) -> float:
+    """A squared correlation worth listing: at 100,000 columns four standard errors away from zero."""
     return penalty / (2 * data.count)
 
 

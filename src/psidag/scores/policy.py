@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: A score that falls by less than this has not fallen but for rounding. Scores are in units of twice the
+#: log-likelihood, a penalty is about 10, and sums over 10,000 nodes and as many rows are exact to 1e-8.
+SMALLEST_GAIN = 1e-6
+
 
 @dataclass(frozen=True)
 class Policy:

@@ -10,13 +10,16 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from psidag.data._entries import Entries
 from psidag.graph.constraints import BoundConstraints, unconstrained
 from psidag.graph.dag import default_names
 from psidag.graph.order import Order, positions
-from psidag.stages._select import select
+from psidag.search._knowledge import Knowledge
+from psidag.search._select import select
 from psidag.system.parallel import Mapper, tiles
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
 
 #: Nodes that one thread takes at a time. Fixed, so that the work is cut alike on any number of threads.
 _NODES = 32
@@ -152,19 +155,19 @@ def select_within(
     price = evidence_penalty(n, d) if penalty is None else penalty
     noise = np.zeros(d) + (0.0 if sigma2 is None else sigma2)
     cap = most_parents(n) if max_parents is None else max_parents
-    required, forbidden = parent_lists(known.required_matrix), parent_lists(known.forbidden_matrix)
+    lists = knowledge_lists(known)
     sequence = order.astype(np.int32)
 
     def work(part: slice) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
         first, nodes = part.start, part.stop - part.start
         found: list[tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]] = []
         room = 8 * nodes + 64
+        entries, rules = _entries(S), Knowledge(*lists)
         while first < part.stop:
             ends, variances = np.zeros(nodes, np.int64), np.zeros(nodes)
             parents, weights = np.empty(room, np.int32), np.empty(room)
             done = select(
-                S, n, sequence, first, part.stop, price, noise, cap, *required, *forbidden,
-                ends, parents, weights, variances,
+                entries, n, sequence, first, part.stop, price, noise, cap, rules, ends, parents, weights, variances
             )  # fmt: skip
             total = ends[done - 1] if done else 0
             counts = np.diff(ends[:done], prepend=0)
@@ -190,9 +193,23 @@ def parent_lists(edges: sp.csr_array) -> tuple[NDArray[np.int32], NDArray[np.int
     return columns.indptr.astype(np.int32), columns.indices.astype(np.int32)
 
 
+def knowledge_lists(constraints: BoundConstraints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Tiers, required and forbidden parents as :class:`psidag.search._knowledge.Knowledge` takes them."""
+    return (
+        constraints.tier.astype(np.int32),
+        *parent_lists(constraints.required_matrix),
+        *parent_lists(constraints.forbidden_matrix),
+    )
+
+
 def _readable(S: NDArray[np.floating]) -> NDArray[np.floating]:
     """S in C order and in one of the precisions the kernels know."""
     return np.ascontiguousarray(S, dtype=np.float32 if S.dtype == np.float32 else np.float64)
+
+
+def _entries(S: NDArray[np.floating]) -> Entries:
+    """S as the kernels take it."""
+    return Entries(single=S) if S.dtype == np.float32 else Entries(double=S.astype(np.float64, copy=False))
 
 
 def _regular_cholesky(C: Floats) -> Floats:

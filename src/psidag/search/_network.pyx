@@ -6,74 +6,55 @@ look at. It is compiled because a sweep is thousands of small, dependent O(k) an
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from psidag.data._entries cimport Entries, Matrix
-from psidag.engines._additions cimport additions_everywhere, additions_listed
-from psidag.engines._chance cimport draw, is_covered, random_order, reverse
-from psidag.engines._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
-from psidag.engines._state cimport (
-    Bag, State, become, enqueue, make_way, may_point, node_cost, pays, push, requeue, reselect,
+from psidag.scores._score cimport make_score
+from psidag.search._additions cimport additions_everywhere, additions_listed
+from psidag.search._chance cimport random_order, reverse_at_random
+from psidag.search._check cimport broken_invariant
+from psidag.search._knowledge cimport Knowledge
+from psidag.search._memory cimport Bag, push, zeros
+from psidag.search._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
+from psidag.search._regression cimport WIDE, Regression, clear, copy, find, release, reserve
+from psidag.search._resolve cimport add_parent
+from psidag.search._state cimport (
+    Move, State, dequeue, enqueue, move_before, node_cost, pays, queue_touched, reselect, set_parents,
 )
-from psidag.engines._walks cimport sweep
-from psidag.stages._regression cimport (
-    WIDE, Regression, add, clear, copy, find, make_score, release, reserve,
-)
-from psidag.stages._settle cimport settle
+from psidag.search._walk cimport sweep
 
 
 cdef class Network:
     """A DAG with an order and the regression of every node, to be searched in place."""
 
     cdef State s
+    cdef Knowledge knowledge
 
     def __cinit__(self, Py_ssize_t d, *_):
         memset(&self.s, 0, sizeof(State))
         self.s.d = d
 
-    def __init__(
-        self, Py_ssize_t d, const int32_t[::1] order, const double[::1] variance, const int32_t[::1] tier,
-        const int32_t[::1] required_start, const int32_t[::1] required,
-        const int32_t[::1] forbidden_start, const int32_t[::1] forbidden,
-    ):
+    def __init__(self, Py_ssize_t d, const int32_t[::1] order, const double[::1] variance, Knowledge knowledge):
         cdef State* s = &self.s
         cdef Py_ssize_t j
-        s.sigma2 = <double*> calloc(2 * d, sizeof(double))
+        self.knowledge = knowledge
+        s.rules = knowledge.rules
+        s.sigma2 = <double*> zeros(2 * d, sizeof(double))
         s.floor = s.sigma2 + d
-        s.fits = <Regression*> calloc(d, sizeof(Regression))
-        s.children = <Bag*> calloc(d, sizeof(Bag))
-        s.order = <int32_t*> calloc(d, sizeof(int32_t))
-        s.place = <int32_t*> calloc(d, sizeof(int32_t))
-        s.tier = <int32_t*> calloc(d, sizeof(int32_t))
-        s.required_start = <int32_t*> calloc(d + 1, sizeof(int32_t))
-        s.required = <int32_t*> calloc(required.shape[0] + 1, sizeof(int32_t))
-        s.forbidden_start = <int32_t*> calloc(d + 1, sizeof(int32_t))
-        s.forbidden = <int32_t*> calloc(forbidden.shape[0] + 1, sizeof(int32_t))
-        s.queue = <int32_t*> calloc(d, sizeof(int32_t))
-        s.queued = <uint8_t*> calloc(d, 1)
-        s.mark = <uint8_t*> calloc(d, 1)
-        s.stale = <uint8_t*> calloc(d, 1)
-        s.scratch = <double*> calloc(WIDE * d, sizeof(double))
-        if (s.sigma2 == NULL or s.fits == NULL or s.children == NULL or s.order == NULL or s.place == NULL
-                or s.tier == NULL or s.required_start == NULL or s.required == NULL or s.forbidden_start == NULL
-                or s.forbidden == NULL or s.queue == NULL or s.queued == NULL or s.mark == NULL
-                or s.stale == NULL or s.scratch == NULL):
-            raise MemoryError(f"no memory for a network of {d} nodes")
+        s.fits = <Regression*> zeros(d, sizeof(Regression))
+        s.children = <Bag*> zeros(d, sizeof(Bag))
+        s.order = <int32_t*> zeros(3 * d, sizeof(int32_t))
+        s.place = s.order + d
+        s.queue = s.order + 2 * d
+        s.queued = <uint8_t*> zeros(3 * d, 1)
+        s.marks = s.queued + d
+        s.stale = s.queued + 2 * d
+        s.scratch = <double*> zeros(WIDE * d, sizeof(double))
         for j in range(d):
             s.order[j] = order[j]
             s.place[order[j]] = <int32_t> j
-            s.tier[j] = tier[j]
-            s.constrained = s.constrained or tier[j] >= 0
             clear(s.fits + j, variance[j])
-        for j in range(d + 1):
-            s.required_start[j] = required_start[j]
-            s.forbidden_start[j] = forbidden_start[j]
-        s.constrained = s.constrained or required.shape[0] > 0
-        for j in range(required.shape[0]):
-            s.required[j] = required[j]
-        for j in range(forbidden.shape[0]):
-            s.forbidden[j] = forbidden[j]
 
     def __dealloc__(self):
         cdef State* s = &self.s
@@ -86,23 +67,17 @@ cdef class Network:
         release(&s.me)
         release(&s.other)
         free(s.candidates.items)
-        free(s.trial.items)
-        free(s.chosen.items)
+        free(s.aside.items)
         free(s.touched.items)
+        free(s.left.parents.items)
+        free(s.left.others.items)
+        free(s.right.parents.items)
+        free(s.right.others.items)
         free(s.sigma2)
         free(s.fits)
         free(s.children)
         free(s.order)
-        free(s.place)
-        free(s.tier)
-        free(s.required_start)
-        free(s.required)
-        free(s.forbidden_start)
-        free(s.forbidden)
-        free(s.queue)
         free(s.queued)
-        free(s.mark)
-        free(s.stale)
         free(s.scratch)
 
     @property
@@ -116,14 +91,15 @@ cdef class Network:
         return self.s.sweeps, self.s.visits, self.s.moves
 
     def configure(self, double n, double penalty, const double[::1] sigma2, const double[::1] floor, Py_ssize_t max_parents,
-                  double patience, Py_ssize_t max_additions, double tolerance):
-        """Set the score and how far a sweep goes."""
+                  double patience, Py_ssize_t max_additions, double gain, bint neutral):
+        """Set the score and how far a sweep goes; `gain` is the least that counts, `neutral` moves make none."""
         cdef Py_ssize_t j
         self.s.score = make_score(n, penalty)
-        self.s.max_parents = max_parents
+        self.s.limits.max_parents = max_parents
+        self.s.limits.max_additions = max_additions
         self.s.patience = patience
-        self.s.max_additions = max_additions
-        self.s.tolerance = tolerance
+        self.s.gain = gain
+        self.s.tolerance = -gain if neutral else gain
         for j in range(self.s.d):
             self.s.sigma2[j] = sigma2[j]
             self.s.floor[j] = floor[j]
@@ -197,7 +173,7 @@ cdef class Network:
         double[:, ::1] levels, double[::1] weights, double[::1] inverses, int32_t[::1] queue, double[::1] numbers,
         int64_t[::1] counts,
     ):
-        """Fill all that the search depends on; `engines.network_state` says what is where."""
+        """Fill all that the search depends on; `psidag.engines.network_state` says what is where."""
         dump_nodes(&self.s, order, nodes, levels, queue, numbers, counts)
         dump_fits(&self.s, parents, children, weights, inverses)
 
@@ -208,8 +184,13 @@ cdef class Network:
     ):
         """Become what was dumped, on a new network of the same order. The caller has checked every index."""
         restore_nodes(&self.s, nodes, levels, queue, numbers, counts)
-        if restore_fits(&self.s, nodes, parents, children, weights, inverses) < 0:
-            raise MemoryError("no memory for a regression")
+        restore_fits(&self.s, nodes, parents, children, weights, inverses)
+
+    def check(self, Entries S):
+        """Raise AssertionError if an invariant of the search does not hold (psidag.search names them)."""
+        cdef const char* broken = broken_invariant(&S.matrix, &self.s)
+        if broken != NULL:
+            raise AssertionError(broken.decode())
 
 
 def additions(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] start,
@@ -221,14 +202,11 @@ def additions(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const i
     held whole.
     """
     cdef Matrix* base = &S.matrix
-    cdef int code
     with nogil:
         if base.single != NULL:
-            code = additions_everywhere(base, base.single, &net.s, first, last, start, found, counts, gains)
+            additions_everywhere(base, base.single, &net.s, first, last, start, found, counts, gains)
         else:
-            code = additions_everywhere(base, base.precise, &net.s, first, last, start, found, counts, gains)
-    if code < 0:
-        raise MemoryError("no memory for the search of additions")
+            additions_everywhere(base, base.precise, &net.s, first, last, start, found, counts, gains)
 
 
 def additions_among(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] near_start,
@@ -239,13 +217,10 @@ def additions_among(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, c
     The matrix must not be held.
     """
     cdef Matrix base = S.matrix
-    cdef int code
     # Several threads may be here: none of them writes to the cache.
     base.cache = NULL
     with nogil:
-        code = additions_listed(&base, &net.s, first, last, near_start, near, start, found, counts, gains)
-    if code < 0:
-        raise MemoryError("no memory for the search of additions")
+        additions_listed(&base, &net.s, first, last, near_start, near, start, found, counts, gains)
 
 
 def select_among(Entries S, Network net, const int64_t[::1] near_start, const int32_t[::1] near):
@@ -256,26 +231,18 @@ def select_among(Entries S, Network net, const int64_t[::1] near_start, const in
     cdef State* s = &net.s
     cdef Py_ssize_t t, a
     cdef int32_t j
-    cdef int code = 0
     s.touched.size = 0
     with nogil:
         for t in range(s.d):
             j = s.order[t]
             s.candidates.size = 0
             for a in range(near_start[j], near_start[j + 1]):
-                if s.place[near[a]] < t and push(&s.candidates, near[a]) < 0:
-                    code = -1
-            if code < 0 or copy(&s.me, s.fits + j) < 0:
-                code = -1
-                break
-            if (reselect(&S.matrix, s, j, &s.me, s.candidates.items, s.candidates.size) < 0
-                    or become(&S.matrix, s, j, s.me.parents, s.me.k) < 0):
-                code = -1
-                break
-        if code == 0:
-            requeue(s)
-    if code < 0:
-        raise MemoryError("no memory for a regression")
+                if s.place[near[a]] < t:
+                    push(&s.candidates, near[a])
+            copy(&s.me, s.fits + j)
+            reselect(&S.matrix, s, j, &s.me, s.candidates.items, s.candidates.size)
+            set_parents(&S.matrix, s, j, s.me.parents, s.me.k)
+        queue_touched(s)
 
 
 def apply_additions(Entries S, Network net, const int32_t[::1] nodes, const int64_t[::1] start,
@@ -285,35 +252,22 @@ def apply_additions(Entries S, Network net, const int32_t[::1] nodes, const int6
     cdef Matrix* base = &S.matrix
     cdef Py_ssize_t a, h, gained = 0
     cdef int32_t i, j
-    cdef int code = 0
     cdef Regression* me = &s.me
     s.touched.size = 0
     with nogil:
         for a in range(nodes.shape[0]):
             j = nodes[a]
-            if copy(me, s.fits + j) < 0 or reserve(me, me.k + counts[j]) < 0:
-                code = -1
-                break
+            copy(me, s.fits + j)
+            reserve(me, me.k + counts[j])
             for h in range(start[j], start[j] + counts[j]):
                 i = found[h]
-                code = make_way(s, i, j)
-                if code < 0:
-                    break
-                if code > 0 and pays(base, s, i, j, me):
-                    add(base, i, j, me, s.scratch)
-                    settle(base, j, me, s.scratch)
-            if code < 0 or reselect(base, s, j, me, NULL, 0) < 0:
-                code = -1
-                break
-            if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - 1e-7:
-                if become(base, s, j, me.parents, me.k) < 0:
-                    code = -1
-                    break
+                if move_before(s, i, j) and pays(base, s, i, j, me):
+                    add_parent(base, i, j, me, s.scratch)
+            reselect(base, s, j, me, NULL, 0)
+            if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain:
+                set_parents(base, s, j, me.parents, me.k)
                 gained += 1
-        if code >= 0:
-            requeue(s)
-    if code < 0:
-        raise MemoryError("no memory for a regression")
+        queue_touched(s)
     return gained
 
 
@@ -323,37 +277,14 @@ def resample(Entries S, Network net, uint64_t seed):
     Covered edges are visited in random sequence and turned round with probability one half.
     """
     cdef State* s = &net.s
-    cdef Matrix* base = &S.matrix
-    cdef Bag edges
-    cdef Py_ssize_t a, h
-    cdef int32_t i, j, item
-    cdef int code = 0
     cdef uint64_t state = seed
-    memset(&edges, 0, sizeof(Bag))
+    cdef Py_ssize_t t
     with nogil:
         s.touched.size = 0
-        for j in range(s.d):
-            for a in range(s.fits[j].k):
-                if push(&edges, s.fits[j].parents[a]) < 0 or push(&edges, j) < 0:
-                    code = -1
-        a = edges.size // 2 - 1
-        while code == 0 and a >= 0:
-            h = <Py_ssize_t> (draw(&state) % <uint64_t> (a + 1))
-            i = edges.items[2 * h]
-            j = edges.items[2 * h + 1]
-            edges.items[2 * h] = edges.items[2 * a]
-            edges.items[2 * h + 1] = edges.items[2 * a + 1]
-            if draw(&state) & 1 and is_covered(s, i, j):
-                if reverse(base, s, i, j) < 0:
-                    code = -1
-            a -= 1
-        if code == 0:
-            code = random_order(s, &state)
-        for a in range(s.d):
-            enqueue(s, s.order[a])
-    free(edges.items)
-    if code < 0:
-        raise MemoryError("no memory for a regression")
+        reverse_at_random(&S.matrix, s, &s.left.others, &state)
+        random_order(s, &state)
+        for t in range(s.d):
+            enqueue(s, s.order[t])
 
 
 def write(Entries S, Network net, const int32_t[::1] nodes, const int32_t[::1] start,
@@ -366,7 +297,6 @@ def write(Entries S, Network net, const int32_t[::1] nodes, const int32_t[::1] s
     cdef Matrix* base = &S.matrix
     cdef Py_ssize_t a, h
     cdef int32_t i, j
-    cdef int code = 0
     s.touched.size = 0
     with nogil:
         for a in range(nodes.shape[0]):
@@ -374,48 +304,26 @@ def write(Entries S, Network net, const int32_t[::1] nodes, const int32_t[::1] s
             # First what stays: parents that leave must not stand in the way of those that come.
             s.candidates.size = 0
             for h in range(start[a], start[a + 1]):
-                if find(s.fits + j, parents[h]) >= 0 and push(&s.candidates, parents[h]) < 0:
-                    code = -1
-            if code < 0 or become(base, s, j, s.candidates.items, s.candidates.size) < 0:
-                code = -1
-                break
+                if find(s.fits + j, parents[h]) >= 0:
+                    push(&s.candidates, parents[h])
+            set_parents(base, s, j, s.candidates.items, s.candidates.size)
             for h in range(start[a], start[a + 1]):
                 i = parents[h]
-                if find(s.fits + j, i) < 0:
-                    code = make_way(s, i, j)
-                    if code < 0 or (code > 0 and push(&s.candidates, i) < 0):
-                        code = -1
-                        break
-            if code < 0 or become(base, s, j, s.candidates.items, s.candidates.size) < 0:
-                code = -1
-                break
+                if find(s.fits + j, i) < 0 and move_before(s, i, j):
+                    push(&s.candidates, i)
+            set_parents(base, s, j, s.candidates.items, s.candidates.size)
             if lock:
                 s.fits[j].locked = s.fits[j].k
-        if code >= 0:
-            requeue(s)
-    if code < 0:
-        raise MemoryError("no memory for a regression")
+        queue_touched(s)
 
 
 def drain(Entries S, Network net, Py_ssize_t sweeps):
-    """Sweep up to so many queued nodes, in place; returns how many of the sweeps gained."""
+    """Sweep up to this many queued nodes, in place; returns how many of the sweeps gained."""
     cdef State* s = &net.s
-    cdef Matrix* base = &S.matrix
     cdef Py_ssize_t gains = 0, a
-    cdef int code = 0
-    cdef int32_t v
     with nogil:
         for a in range(sweeps):
             if s.waiting == 0:
                 break
-            v = s.queue[s.head]
-            s.head = 0 if s.head + 1 == s.d else s.head + 1
-            s.waiting -= 1
-            s.queued[v] = 0
-            code = sweep(base, s, v)
-            if code < 0:
-                break
-            gains += code
-    if code < 0:
-        raise MemoryError("no memory for a regression")
+            gains += sweep(&S.matrix, s, dequeue(s))
     return gains

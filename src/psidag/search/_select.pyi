@@ -1,11 +1,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data._entries import Entries
+from psidag.search._knowledge import Knowledge
+
 _Ints = NDArray[np.int32]
 _Floats = NDArray[np.float64]
 
 def select(
-    S: NDArray[np.floating],
+    S: Entries,
     n: float,
     order: _Ints,
     first: int,
@@ -13,10 +16,7 @@ def select(
     penalty: float,
     sigma2: _Floats,
     max_parents: int,
-    required_start: _Ints,
-    required: _Ints,
-    forbidden_start: _Ints,
-    forbidden: _Ints,
+    knowledge: Knowledge,
     ends: NDArray[np.int64],
     parents: _Ints,
     weights: _Floats,

@@ -2,23 +2,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data._entries import Entries
+from psidag.search._knowledge import Knowledge
 
 _Ints = NDArray[np.int32]
 _Longs = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
 class Network:
-    def __init__(
-        self,
-        d: int,
-        order: _Ints,
-        variance: _Floats,
-        tier: _Ints,
-        required_start: _Ints,
-        required: _Ints,
-        forbidden_start: _Ints,
-        forbidden: _Ints,
-    ) -> None: ...
+    def __init__(self, d: int, order: _Ints, variance: _Floats, knowledge: Knowledge) -> None: ...
     @property
     def waiting(self) -> int: ...
     @property
@@ -32,8 +23,10 @@ class Network:
         max_parents: int,
         patience: float,
         max_additions: int,
-        tolerance: float,
+        gain: float,
+        neutral: bool,
     ) -> None: ...
+    def check(self, S: Entries) -> None: ...
     def set_stale(self, value: bool) -> None: ...
     def mark_stale(self, nodes: _Longs) -> None: ...
     def queue_all(self) -> None: ...

@@ -4,15 +4,16 @@
 For node j with parents P it holds M = (S_PP)^-1, the weights b = M S_Pj and the residual variance
 v = S_jj - b'S_Pj. Adding or dropping a parent costs O(k^2). Inline code shared by the kernels; S is a
 symmetric d x d matrix read entry by entry, row after row where it is held, and all sums are in double.
-`scratch` always has room for 2 d numbers.
+`scratch` always has room for WIDE d numbers, and what is in it after a call is said there.
 """
 
-from libc.math cimport INFINITY, exp, expm1, log
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from psidag.data._entries cimport Matrix, entry, rounding
+from psidag.search._memory cimport resized
 
 ctypedef fused real:
     float
@@ -24,21 +25,11 @@ ctypedef fused sum_type:
     double
 
 
-cdef inline void hold(Matrix* matrix, const real* S, Py_ssize_t d) noexcept nogil:
-    """Make the matrix one that is held whole."""
-    memset(matrix, 0, sizeof(Matrix))
-    matrix.d = d
-    if real is float:
-        matrix.single = S
-    else:
-        matrix.precise = S
-
-
 cdef struct Regression:
     Py_ssize_t room         # how many parents fit
     Py_ssize_t k            # how many there are
-    Py_ssize_t locked       # the first so many parents are required and never dropped
-    bint delicate           # whether updates alone would lose too many digits (see _settle)
+    Py_ssize_t locked       # the first this many parents are required and never dropped
+    bint delicate           # whether updates alone would lose too many digits (see _resolve)
     int32_t* parents
     double* b
     double* M               # row-major, rows `room` apart
@@ -46,69 +37,23 @@ cdef struct Regression:
     double variance         # S_jj
 
 
-cdef struct Score:
-    # n v / sigma2 + penalty k where sigma2 > 0 is known, n log v + penalty k where it is not (sigma2 = 0).
-    double n
-    double penalty
-    double add_share        # 1 - exp(-penalty / n)
-    double drop_share       # exp(penalty / n) - 1
-
-
-cdef inline Score make_score(double n, double penalty) noexcept nogil:
-    cdef Score score
-    score.n = n
-    score.penalty = penalty
-    score.add_share = -expm1(-penalty / n)
-    score.drop_share = expm1(penalty / n)
-    return score
-
-
-cdef inline double cost(Score* score, double sigma2, double v, Py_ssize_t k) noexcept nogil:
-    if sigma2 > 0:
-        return score.n * v / sigma2 + score.penalty * k
-    return score.n * log(v) + score.penalty * k
-
-
-cdef inline double least_gain(Score* score, double sigma2, double v) noexcept nogil:
-    """The fall of v below which one more parent is not worth its penalty."""
-    if sigma2 > 0:
-        return score.penalty * sigma2 / score.n
-    return v * score.add_share
-
-
-cdef inline double least_loss(Score* score, double sigma2, double v) noexcept nogil:
-    """The rise of v up to which one parent less pays."""
-    if sigma2 > 0:
-        return score.penalty * sigma2 / score.n
-    return v * score.drop_share
-
-
-cdef inline int reserve(Regression* r, Py_ssize_t room) noexcept nogil:
-    """Make room for so many parents; what is there stays. -1 when memory is out."""
+cdef inline int reserve(Regression* r, Py_ssize_t room) except -1 nogil:
+    """Make room for this many parents; what is there stays."""
     cdef Py_ssize_t a
     cdef double* M
-    cdef void* p
     if room <= r.room:
         return 0
     if room < 2 * r.room:
         room = 2 * r.room
     if room < 16:
         room = 16
-    M = <double*> malloc(room * room * sizeof(double))
-    if M == NULL:
-        return -1
+    r.parents = <int32_t*> resized(r.parents, room * sizeof(int32_t))
+    r.b = <double*> resized(r.b, room * sizeof(double))
+    M = <double*> resized(NULL, room * room * sizeof(double))
     for a in range(r.k):
         memcpy(M + a * room, r.M + a * r.room, r.k * sizeof(double))
     free(r.M)
     r.M = M
-    p = realloc(r.parents, room * sizeof(int32_t))
-    if p == NULL:
-        return -1
-    r.parents = <int32_t*> p
-    p = realloc(r.b, room * sizeof(double))
-    if p == NULL:
-        return -1
-    r.b = <double*> p
     r.room = room
     return 0
 
@@ -120,12 +65,11 @@ cdef inline void release(Regression* r) noexcept nogil:
     memset(r, 0, sizeof(Regression))
 
 
-cdef inline int copy(Regression* r, Regression* other) noexcept nogil:
-    """Make r the same as the other; -1 when memory is out."""
+cdef inline int copy(Regression* r, Regression* other) except -1 nogil:
+    """Make r the same as the other."""
     cdef Py_ssize_t a, k = other.k
     r.k = 0
-    if reserve(r, k + 2) < 0:
-        return -1
+    reserve(r, k + 2)
     r.k = k
     r.locked = other.locked
     r.delicate = other.delicate
@@ -156,6 +100,11 @@ cdef inline Py_ssize_t find(Regression* r, int32_t i) noexcept nogil:
     return -1
 
 
+cdef inline bint is_rounding(const Matrix* S, double left, double own) noexcept nogil:
+    """Whether what is left of a variance is no more than rounding: such a node is collinear with the others."""
+    return not left > rounding(S) * own
+
+
 cdef inline double conditional_variance(const Matrix* S, Py_ssize_t i, Regression* r,
                                         double* scratch) noexcept nogil:
     """Variance of i given the parents."""
@@ -176,14 +125,14 @@ cdef inline double conditional_variance(const Matrix* S, Py_ssize_t i, Regressio
 
 cdef enum:
     WIDE = 4                # nodes that conditional_variances takes at once
-    FEW = 16                # so many rows of S are in the cache when parents have just been used
+    FEW = 16                # this many rows of S are in the cache when parents have just been used
 
 
 cdef inline void conditional_variances(const Matrix* S, const int32_t* nodes, Py_ssize_t count,
                                        Regression* r, double* delta, double* scratch) noexcept nogil:
     """Bring delta from the variances of up to WIDE nodes to those given the parents.
 
-    One pass over M serves all of them, which is what takes long for hubs. `scratch` has room for WIDE d numbers.
+    One pass over M serves all of them, which is what takes long for hubs. Unrolled by hand for WIDE = 4.
     """
     cdef Py_ssize_t a, h, q, k = r.k
     cdef double t0, t1, t2, t3
@@ -248,7 +197,7 @@ cdef inline int add(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r, 
         u[a] = t
         delta -= t * s[a]
         c -= r.b[a] * s[a]
-    if not delta > rounding(S) * own:
+    if is_rounding(S, delta, own):
         return 0
     beta = c / delta
     for a in range(k):
@@ -294,12 +243,12 @@ cdef inline void drop(Regression* r, Py_ssize_t w, double* scratch) noexcept nog
     r.k = last
 
 
-cdef inline Py_ssize_t weakest(Regression* r, Py_ssize_t before, double* loss) noexcept nogil:
-    """The parent, among those that may go and stand before `before`, whose loss raises v least; -1 if none."""
+cdef inline Py_ssize_t weakest(Regression* r, double* loss) noexcept nogil:
+    """The parent, among those that may go, whose loss raises v least; -1 if there is none."""
     cdef Py_ssize_t a, w = -1
     cdef double t
     loss[0] = INFINITY
-    for a in range(r.locked, before):
+    for a in range(r.locked, r.k):
         t = r.b[a] * r.b[a] / r.M[a * r.room + a]
         if t < loss[0]:
             loss[0] = t

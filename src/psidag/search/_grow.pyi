@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data._entries import Entries
+from psidag.search._knowledge import Knowledge
 
 _Ints = NDArray[np.int32]
 
@@ -11,11 +12,7 @@ def grow(
     n: float,
     penalty: float,
     max_parents: int,
-    tier: _Ints,
-    required_start: _Ints,
-    required: _Ints,
-    forbidden_start: _Ints,
-    forbidden: _Ints,
+    knowledge: Knowledge,
     near_start: NDArray[np.int64],
     near: _Ints,
     order: _Ints,

@@ -8,7 +8,7 @@ difference of large numbers. Where that could move a score, the regression is so
 from libc.math cimport sqrt
 
 from psidag.data._entries cimport Matrix, entry, rounding
-from psidag.stages._regression cimport Regression
+from psidag.search._regression cimport Regression, add, drop
 
 
 cdef enum:
@@ -104,10 +104,24 @@ cdef inline void solve(const Matrix* S, Py_ssize_t j, Regression* r, double* scr
     r.v = v if v > rounding(S) * r.variance else rounding(S) * r.variance
 
 
-cdef inline void settle(const Matrix* S, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
+cdef inline void resolve_if_ill_conditioned(const Matrix* S, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
     """After a parent of j has come or gone: solve again if the regression is or was delicate. Overwrites scratch[:k]."""
     cdef bint now = is_delicate(S, r)
     if now or r.delicate:
         solve(S, j, r, scratch)
         now = is_delicate(S, r)
     r.delicate = now
+
+
+cdef inline bint add_parent(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
+    """Take i as one more parent of j, exactly; room must be there. False when i is collinear, and stays out."""
+    if not add(S, i, j, r, scratch):
+        return False
+    resolve_if_ill_conditioned(S, j, r, scratch)
+    return True
+
+
+cdef inline void drop_parent(const Matrix* S, Py_ssize_t j, Regression* r, Py_ssize_t w, double* scratch) noexcept nogil:
+    """Take parent number w of j out, exactly; the last parent moves into its place."""
+    drop(r, w, scratch)
+    resolve_if_ill_conditioned(S, j, r, scratch)

@@ -8,8 +8,10 @@ sequence of a node's parents and children and that of the queue. All of it is ke
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from psidag.engines._state cimport State, enqueue, push
-from psidag.stages._regression cimport Regression, make_score, reserve
+from psidag.scores._score cimport make_score
+from psidag.search._memory cimport push
+from psidag.search._regression cimport Regression, reserve
+from psidag.search._state cimport State, enqueue
 
 
 cdef inline Py_ssize_t inverse_entries(State* s) noexcept nogil:
@@ -42,8 +44,9 @@ cdef inline void dump_nodes(
     numbers[1] = s.score.penalty
     numbers[2] = s.patience
     numbers[3] = s.tolerance
-    counts[0] = s.max_parents
-    counts[1] = s.max_additions
+    numbers[4] = s.gain
+    counts[0] = s.limits.max_parents
+    counts[1] = s.limits.max_additions
     counts[2] = s.sweeps
     counts[3] = s.visits
     counts[4] = s.moves
@@ -84,8 +87,9 @@ cdef inline void restore_nodes(
     s.score = make_score(numbers[0], numbers[1])
     s.patience = numbers[2]
     s.tolerance = numbers[3]
-    s.max_parents = counts[0]
-    s.max_additions = counts[1]
+    s.gain = numbers[4]
+    s.limits.max_parents = counts[0]
+    s.limits.max_additions = counts[1]
     s.sweeps = counts[2]
     s.visits = counts[3]
     s.moves = counts[4]
@@ -94,13 +98,12 @@ cdef inline void restore_nodes(
 cdef inline int restore_fits(
     State* s, const int32_t[:, ::1] nodes, const int32_t[::1] parents, const int32_t[::1] children,
     const double[::1] weights, const double[::1] inverses,
-) noexcept nogil:
+) except -1 nogil:
     cdef Py_ssize_t j, a, edge = 0, child = 0, entry = 0
     cdef Regression* fit
     for j in range(s.d):
         fit = s.fits + j
-        if nodes[j, 0] > 0 and reserve(fit, nodes[j, 0]) < 0:
-            return -1
+        reserve(fit, nodes[j, 0])
         fit.k = nodes[j, 0]
         fit.locked = nodes[j, 1]
         for a in range(fit.k):
@@ -110,7 +113,6 @@ cdef inline int restore_fits(
             entry += fit.k
         edge += fit.k
         for a in range(nodes[j, 2]):
-            if push(s.children + j, children[child + a]) < 0:
-                return -1
+            push(s.children + j, children[child + a])
         child += nodes[j, 2]
     return 0

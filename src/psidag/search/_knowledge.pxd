@@ -1,0 +1,39 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Prior knowledge as the kernels ask for it."""
+
+from libc.stdint cimport int32_t
+
+
+cdef struct Rules:
+    # By node. Lists of j are items[start[j]] ... items[start[j + 1] - 1].
+    bint ordered                    # whether there are tiers or required edges
+    const int32_t* tier             # -1 for none
+    const int32_t* required_start
+    const int32_t* required
+    const int32_t* forbidden_start
+    const int32_t* forbidden
+
+
+cdef inline bint is_listed(const int32_t* start, const int32_t* items, Py_ssize_t j, int32_t i) noexcept nogil:
+    cdef Py_ssize_t a
+    for a in range(start[j], start[j + 1]):
+        if items[a] == i:
+            return True
+    return False
+
+
+cdef inline bint may_point(const Rules* rules, int32_t i, int32_t j) noexcept nogil:
+    """Whether i -> j is not forbidden."""
+    return not is_listed(rules.forbidden_start, rules.forbidden, j, i)
+
+
+cdef inline bint must_precede(const Rules* rules, int32_t i, int32_t j) noexcept nogil:
+    """Whether tiers or a required edge put i before j."""
+    if rules.tier[i] >= 0 and rules.tier[j] >= 0 and rules.tier[i] < rules.tier[j]:
+        return True
+    return is_listed(rules.required_start, rules.required, j, i)
+
+
+cdef class Knowledge:
+    cdef Rules rules
+    cdef object _held
