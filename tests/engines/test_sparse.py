@@ -42,7 +42,8 @@ def table(seed, n=300, d=8):
 def test_edges_point_forward_and_weights_are_regressions(seed, noise):
     X = table(seed)
     before = X.copy()
-    order, W, _, fitted = learn(X, noise).candidate
+    candidate = learn(X, noise).candidate
+    order, W, fitted = candidate.order, candidate.weights, candidate.fitted
     assert X.tobytes() == before.tobytes()
     place = positions(order)
     i, j = W.nonzero()
