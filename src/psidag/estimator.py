@@ -32,7 +32,7 @@ from psidag.system.parallel import Jobs
 
 _RESULTS = ("solution_", "adjacency_", "order_", "intercept_", "status_", "trace_", "n_iter_")
 #: The parameters on which the answer depends, whichever way it is learned.
-_ANSWER = ("solver", "noise", "threshold", "constraints", "missing", "max_time", "random_state")
+_ANSWER = ("solver", "noise", "threshold", "constraints", "missing", "max_time", "random_state", "evidence")
 
 
 class PsiDAG(BaseEstimator):  # type: ignore[misc]
@@ -60,6 +60,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     half_life : float, optional
         For ``partial_fit``: after so many more rows a row weighs half, so that a process that drifts is followed. By
         default nothing is forgotten.
+    evidence : bool, optional
+        Whether to measure the evidence for each direction; by default up to 1,000 columns.
     n_jobs : int or cluster, optional
         Threads, all cores by default; or a :func:`psidag.cluster`, whose workers share the per-node work.
     progress : bool, default=False
@@ -107,6 +109,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         max_time: float | None = None,
         random_state: Any = None,
         half_life: float | None = None,
+        evidence: bool | None = None,
         n_jobs: Jobs = None,
         progress: bool = False,
         callback: Callback | None = None,
@@ -119,6 +122,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         self.max_time = max_time
         self.random_state = random_state
         self.half_life = half_life
+        self.evidence = evidence
         self.n_jobs = n_jobs
         self.progress = progress
         self.callback = callback

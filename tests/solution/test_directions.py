@@ -43,7 +43,7 @@ def test_equal_variances_direct_the_rest(rows):
     solution = learn_dag(rows / [1, 2, 1, 3], names=NAMES, random_state=0, constraints=Constraints([("a", "b")]))
     assert not solution.graph.undirected_edges()
     assert solution.graph.because("a", "b") == "knowledge"
-    solution = learn_dag(simulate("ER2", d=10, n=1000, seed=0).X, random_state=0)
+    solution = learn_dag(simulate("ER2", d=10, n=1000, seed=0).X, random_state=0, evidence=False)
     assert (solution.graph.to_matrix() != (solution.dag.weights != 0)).nnz == 0
     agreed = cpdag(solution.dag).toarray()
     for source, target in solution.graph.directed_edges():
@@ -67,7 +67,7 @@ def test_tables_and_prints_mark_open_directions(unequal):
     line = next(line for line in text.splitlines() if " -- " in line)
     assert line.startswith(free.source)
     assert f"{free.weight:.4g}?" in line
-    assert line.endswith("open")
+    assert " open " in line
     assert "the direction is open" in text
     assert "1 open" in str(unequal)
     assert "2 by colliders" in str(unequal)

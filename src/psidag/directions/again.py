@@ -24,8 +24,8 @@ from psidag.system.parallel import SERIAL
 
 Floats = NDArray[np.float64]
 
-#: Restarts of each search.
-_RESTARTS = 3
+#: Graphs of few nodes are often dense: there a single search misses the best graph more often than not.
+_RESTARTS, _RESTARTED = 2, 12
 
 
 def search_again(
@@ -93,7 +93,7 @@ def _best_with(source: Source, edge: tuple[int, int], known: BoundConstraints, c
     except CycleError:
         return None
     task = Task(source, wanted, np.random.default_rng(0), SERIAL, UNEQUAL)
-    best = run(Sparse(restarts=_RESTARTS, quiet_rounds=2), task).candidate
+    best = run(Sparse(restarts=_RESTARTS if source.d <= _RESTARTED else 0, quiet_rounds=1), task).candidate
     weights: sp.csr_array = best.weights
     return weights
 

@@ -19,8 +19,7 @@ from psidag.directions.independence import PairTests, has_shape, noises, pair_te
 from psidag.directions.profile import Costs, Profile
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
-from psidag.graph.equivalence import cpdag
-from psidag.graph.orientation import close, known_directions, open_colliders
+from psidag.graph.orientation import close, known_directions, markov_class, open_colliders
 from psidag.graph.partial import CONFLICT, NOTHING, REASONS, PartialGraph, Reason
 from psidag.scores.nearly_equal import Prior, estimate_prior
 from psidag.scores.residual_score import ResidualScore, Sample
@@ -139,9 +138,8 @@ class _Claims:
         self.delta[rows], self.probability[rows] = np.inf, 1.0
 
     def _by_colliders(self) -> None:
-        turns = cpdag(self.dag)
-        either = sp.csr_array(turns.multiply(turns.T))
-        compelled = np.asarray(either[self.sources, self.targets] == 0).ravel()
+        classes = markov_class(self.dag)
+        compelled = classes.directed[classes.rows_of(self.dag)]
         rows = np.flatnonzero(compelled & (self.reason == NOTHING))
         self._claim("collider", rows, self._collider_differences(rows, self.known))
 
@@ -234,10 +232,12 @@ class _Claims:
             delta = np.full(len(rows), np.inf)
             delta[follows] = self._collider_differences(rows[follows], held)
             weak = np.flatnonzero(CURVES["collider"](delta) < MARK)
-            demoted = {x for k in weak for x in premises[k] if self.reason[x] != REASONS.index("knowledge")}
+            demoted = {x: delta[k] for k in weak for x in premises[k] if self.reason[x] != REASONS.index("knowledge")}
             if not demoted:
                 return graph
-            self.reason[sorted(demoted)] = NOTHING
+            for x, consequence in demoted.items():
+                self.reason[x], self.delta[x] = NOTHING, consequence
+                self.probability[x] = float(CURVES["collider"](np.array(consequence)))
 
     def _concluded(self) -> PartialGraph:
         directed = (self.reason >= 0) & (self.reason < CONFLICT)

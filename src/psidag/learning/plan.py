@@ -33,6 +33,7 @@ from psidag.engines.stochastic import Stochastic
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.graph.partial import PartialGraph
+from psidag.learning.evidence import MEASURED_UP_TO, measured_directions
 from psidag.learning.selection import assemble, assumed_directions, check_threshold, chosen_edges, warned
 from psidag.run.loop import Callback, Engine, Keeper, Outcome, Progress, Task, check_time, run
 from psidag.run.status import Candidate, Fitted
@@ -69,6 +70,7 @@ class Options:
     names: Sequence[str] | None = None
     max_memory: str | float | None = None
     half_life: float | None = None
+    evidence: bool | None = None
 
     def __post_init__(self) -> None:
         as_score(self.noise)
@@ -120,6 +122,7 @@ class Plan:
     score: SearchScore = EQUAL
     threshold: float | None = None
     origin: Origin | None = None
+    evidence: bool = True
 
     @classmethod
     def of(cls, options: Options, source: Source, origin: Origin | None = None) -> Plan:
@@ -130,7 +133,10 @@ class Plan:
             # Correlations get half of it; where they do not fit, they are computed in blocks.
             engine = replace(engine, max_memory=memory / 2)
         known = bind(options.constraints, source.names)
-        return cls(engine, label, known, as_score(options.noise), options.threshold, origin or options.origin())
+        measured = source.d <= MEASURED_UP_TO if options.evidence is None else options.evidence
+        return cls(
+            engine, label, known, as_score(options.noise), options.threshold, origin or options.origin(), measured
+        )  # fmt: skip
 
     def search(
         self, source: Source, rng: np.random.Generator, threads: Workers, budget: Budget | None = None
@@ -155,15 +161,22 @@ class Plan:
         return chosen_edges(learned.task, learned.outcome.candidate, self.threshold)
 
     def directions(self, learned: Learned, dag: DAG) -> PartialGraph:
-        """Which directions of the DAG that stays are known, and why."""
+        """Which directions of the DAG that stays hold if the assumptions do, and why; no evidence is measured."""
         return assumed_directions(dag, learned.task.score, self.constraints)
+
+    def claims(self, learned: Learned, dag: DAG) -> PartialGraph:
+        """Which of its directions the data support; where evidence was declined, or time is up, those assumed."""
+        task, outcome = learned
+        if not (self.evidence and outcome.status.ok and task.source.has_moments):
+            return self.directions(learned, dag)
+        return measured_directions(task, outcome, dag, equal=task.score.equal_variances)
 
     def solution(self, learned: Learned) -> Solution:
         """The answer, with warnings about the data behind it."""
         task, outcome = learned
         weights, found = self.edges(learned)
         dag = DAG(weights, outcome.candidate.order, task.source.names)
-        graph = self.directions(learned, dag)
+        graph = self.claims(learned, dag)
         solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace, graph)
         # Wide tables are searched without moments in double precision: none are made for the warnings alone.
         moments = task.source.moments(task.workers) if task.source.has_moments else None

@@ -1,0 +1,48 @@
+"""The evidence for the directions of a learned DAG, from the data that the search has left behind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from psidag.data.correlations import Correlations, correlations
+from psidag.data.sources import in_memory
+from psidag.directions.claims import Grounds, claim_directions
+from psidag.graph.dag import DAG
+from psidag.graph.partial import PartialGraph
+from psidag.run.loop import Outcome, Task
+from psidag.stages.within_order import search_penalty
+
+#: Up to this many columns evidence is measured unless it is declined; beyond, it takes longer than the search.
+MEASURED_UP_TO = 1000
+
+
+def measured_directions(
+    task: Task, outcome: Outcome, dag: DAG, *, equal: bool, shape: tuple[str, ...] = ()
+) -> PartialGraph:
+    """Which directions of a DAG are claimed, because of what, and with what evidence.
+
+    Parameters
+    ----------
+    task : Task
+        What the search was given.
+    outcome : Outcome
+        What came of it; correlations that it holds are not computed again.
+    dag : DAG
+        The graph.
+    equal : bool
+        Whether noise variances were found, or said, to be equal.
+    shape : tuple of str
+        The columns whose noise is not Gaussian.
+    """
+    held = getattr(outcome.state, "data", None)
+    data = held if isinstance(held, Correlations) else correlations(task.source, task.workers)
+    table = task.source if in_memory(task.source) and shape else None
+    grounds = Grounds(
+        data,
+        search_penalty(data.count, data.d),
+        equal=equal,
+        rows=None if table is None else table.X,
+        weight=None if table is None else table.sample_weight,
+        shaped=np.isin(np.array(dag.names), np.array(shape)) if shape else None,
+    )
+    return claim_directions(dag, grounds, task.constraints, task.workers)
