@@ -13,6 +13,8 @@ from psidag.graph.constraints import BoundConstraints
 from psidag.search._network import Network
 from psidag.system.tree import stored_array
 
+Ints = NDArray[np.int32]
+
 
 def dump_network(net: Network, d: int) -> dict[str, Any]:
     """All that the search depends on.
@@ -44,12 +46,42 @@ def restore_network(data: Correlations, constraints: BoundConstraints, held: dic
     d = data.d
     nodes = stored_array(held["nodes"], (d, 5), np.int32)
     order = stored_array(held["order"], (d,), np.int32)
-    parents_of, locked, children_of = (nodes[:, k].astype(np.int64) for k in range(3))
     edges = len(held["parents"])
     parents = stored_array(held["parents"], (edges,), np.int32)
     children = stored_array(held["children"], (edges,), np.int32)
     queue = stored_array(held["queue"], (len(held["queue"]),), np.int32)
     _check_indices(order, parents, children, queue)
+    _check_lists(order, nodes, parents, children)
+    net = empty_network(data, order.astype(np.intp), constraints)
+    net.restore(
+        nodes,
+        parents,
+        children,
+        stored_array(held["levels"], (d, 4)),
+        stored_array(held["weights"], (edges,)),
+        stored_array(held["inverses"], (int((nodes[:, 0].astype(np.int64) ** 2).sum()),)),
+        queue,
+        stored_array(held["numbers"], (5,)),
+        stored_array(held["counts"], (5,), np.int64),
+    )
+    return net
+
+
+def _check_indices(order: Ints, *lists: Ints) -> None:
+    d = len(order)
+    if not np.array_equal(np.sort(order), np.arange(d)):
+        raise ValueError("a network without an order")
+    for nodes in lists:
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= d):
+            raise ValueError("a network with a node that is none of the columns")
+    if len(np.unique(lists[-1])) != len(lists[-1]):
+        raise ValueError("a queue that names a node twice")
+
+
+def _check_lists(order: Ints, nodes: Ints, parents: Ints, children: Ints) -> None:
+    """ValueError unless parents and children mirror each other and stand in the order."""
+    d, edges = len(order), len(parents)
+    parents_of, locked, children_of = (nodes[:, k].astype(np.int64) for k in range(3))
     if nodes.min() < 0 or parents_of.sum() != edges or children_of.sum() != edges or np.any(locked > parents_of):
         raise ValueError("a network whose lists do not fit")
     place = np.empty(d, np.int64)
@@ -60,27 +92,3 @@ def restore_network(data: Correlations, constraints: BoundConstraints, held: dic
     mirrored = np.repeat(np.arange(d), children_of) * d + children
     if not np.array_equal(np.sort(tails * d + heads), np.sort(mirrored)) or len(np.unique(mirrored)) != edges:
         raise ValueError("a network whose parents and children do not agree")
-    net = empty_network(data, order.astype(np.intp), constraints)
-    net.restore(
-        nodes,
-        parents,
-        children,
-        stored_array(held["levels"], (d, 4)),
-        stored_array(held["weights"], (edges,)),
-        stored_array(held["inverses"], (int((parents_of**2).sum()),)),
-        queue,
-        stored_array(held["numbers"], (5,)),
-        stored_array(held["counts"], (5,), np.int64),
-    )
-    return net
-
-
-def _check_indices(order: NDArray[np.int32], *lists: NDArray[np.int32]) -> None:
-    d = len(order)
-    if not np.array_equal(np.sort(order), np.arange(d)):
-        raise ValueError("a network without an order")
-    for nodes in lists:
-        if len(nodes) and (nodes.min() < 0 or nodes.max() >= d):
-            raise ValueError("a network with a node that is none of the columns")
-    if len(np.unique(lists[-1])) != len(lists[-1]):
-        raise ValueError("a queue that names a node twice")
