@@ -310,7 +310,7 @@ def test_info_finds_what_is_odd(call, tmp_path):
     assert code == 0, err
     for part in (
         "50 rows, 7 columns",
-        "--drop 'city'",
+        "--exclude 'city'",
         "'a' 1",
         "49 of 50 rows are complete",
         "constant",

@@ -1,17 +1,20 @@
-"""``psidag info``: what to know about a table before learning from it."""
+"""``psidag info``: what to know about a table before learning from it, and what to type next."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, get_args
 
 from psidag.cli import graphs
 from psidag.cli.app import app
-from psidag.cli.console import say, say_json
-from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table
+from psidag.cli.console import in_flags, say, say_json
+from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, text_columns
 from psidag.data.files import HOLD, FileTable
+from psidag.scores.named import NoiseName
 from psidag.system.errors import listing
 from psidag.system.memory import as_text
+from psidag.tables.doctor import Checkup, examine, next_command, rows_advice, units_factor
 from psidag.tables.profile import Profile, profile_table
 
 _EXAMPLES = """
@@ -21,6 +24,8 @@ Examples:
 
   psidag info model.psidag
 """
+#: Columns that are named in one line; the others are counted.
+_NAMED = 5
 
 
 @app.command(epilog=_EXAMPLES)
@@ -29,76 +34,133 @@ def info(
     columns: Columns = None,
     drop: Drop = None,
     rows: Rows = None,
-    which: graphs.Shown = "class",
     as_json: AsJson = False,
 ) -> None:
-    """Say what is in a table, and what learning from it would take; or what is in a .psidag file."""
+    """Say what is in a table, what stands in the way, and what to type next; or what is in a .psidag file."""
     if table.lower().endswith(".psidag"):
         solution = graphs.load(table)
         if as_json:
-            say_json(graphs.shown(solution, which).content().as_dict())
+            say_json(solution.content().as_dict())
         else:
-            say(graphs.text(solution, which))
+            say(in_flags(str(solution)))
         return
     from psidag.learning.forecast import forecast
 
     data = load_table(table, columns, drop, rows, hold=HOLD)
     found = profile_table(data)
+    checkup = examine(data, text_columns(table, data, rows), found)
     expected = forecast(max(found.rows, 1), len(data.names)) if len(data.names) > 1 else None
+    flags = [*_flag("--columns", columns), *_flag("--exclude", drop), *([] if rows is None else ["--rows", rows])]
+    command = next_command(table, flags, found, checkup, data.text, chooses_noise="auto" in get_args(NoiseName))
     if as_json:
-        say_json({"table": table, **found._asdict(), "forecast": None if expected is None else expected._asdict()})
-    else:
-        say("\n".join(_lines(table, data, found, expected)))
-
-
-def _lines(table: str, data: FileTable, found: Profile, expected: Any) -> list[str]:
+        forecasted = None if expected is None else expected._asdict()
+        looked = {**checkup._asdict(), "kinds": {**found.kinds, **checkup.kinds}}
+        say_json({"table": table, **found._asdict(), **looked, "forecast": forecasted, "next": command})
+        return
     lines = [f"{table}: {found.rows} rows, {len(found.kinds)} columns"]
+    for part in (
+        _columns(data, found, checkup),
+        _gaps(found, checkup),
+        _numbers(found, checkup),
+        _ahead(found, expected),
+    ):
+        lines += [f"  {label:<11}{text}" for label, text in part]
+    if checkup.transposed:
+        lines.append("  next       transpose the table: variables are columns, and here they look like rows")
+    lines += ["", "Next:", f"  {command}"] if command else []
+    say("\n".join(lines))
 
-    def tell(label: str, text: str) -> None:
-        lines.append(f"  {label:<11}{text}")
 
-    kinds = Counter(found.kinds.values())
-    tell("types", "; ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
-    for name, culprit in list(data.text.items())[:5]:
-        tell("", f"{name!r} is not numbers ({culprit}): leave it out with --drop {name!r}")
+def _columns(data: FileTable, found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
+    """What kinds of columns there are."""
+    kinds = Counter({**found.kinds, **checkup.kinds}.values())
+    yield "types", "; ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    for name, culprit in list(data.text.items())[:_NAMED]:
+        kind = checkup.kinds.get(name)
+        made = {"yes/no": "1 and 0", "category": "columns of 1 and 0", "date": "days"}.get(kind or "")
+        then = f"--prepare makes {made} of it" if made else f"leave it out with --exclude {name!r}, or --prepare"
+        yield "", f"{name!r} is {kind or 'not numbers'} ({culprit}): {then}"
+    ids = [name for name, kind in checkup.kinds.items() if kind == "id" and name not in data.text]
+    if ids:
+        yield "ids", f"{listing(ids)}: different in every row, like a number of the row; leave out with --prepare"
+    if found.constant:
+        yield "constant", f"{listing(found.constant)}: isolated in any graph"
+    if found.duplicate:
+        pairs = [f"{a} = {b}" for a, b in found.duplicate]
+        yield "duplicate", f"{listing(pairs)}: which of two is the cause cannot be told"
+    if found.combinations:
+        yield "collinear", f"{listing(found.combinations)} (in the {found.complete_rows} complete rows)"
+    rest = [name for name in found.collinear if not any(text.startswith(f"{name} = ") for text in found.combinations)]
+    if rest:
+        yield "collinear", f"{listing(rest)}: combinations of other columns in the {found.complete_rows} complete rows"
+
+
+def _gaps(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
+    """What is missing."""
     empty = [name for name, count in found.missing.items() if count == found.rows]
     gaps = {name: count for name, count in found.missing.items() if count < found.rows}
     if empty:
-        tell("empty", f"{listing(empty)}: leave them out with --drop")
+        yield "empty", f"{listing(empty)}: leave them out with --exclude, or --prepare"
     if gaps:
-        shown = ", ".join(f"{name!r} {count}" for name, count in list(gaps.items())[:5])
-        more = f" and {len(gaps) - 5} more columns" if len(gaps) > 5 else ""
-        tell(
-            "missing", f"{shown}{more}; {found.complete_rows} of {found.rows} rows are complete: choose with --missing"
-        )
+        shown = ", ".join(f"{name!r} {count}" for name, count in list(gaps.items())[:_NAMED])
+        more = f" and {len(gaps) - _NAMED} more columns" if len(gaps) > _NAMED else ""
+        whole = f"{found.complete_rows} of {found.rows} rows are complete"
+        yield "missing", f"{shown}{more}; {whole}: choose with --missing"
     elif not empty:
-        tell("missing", "none")
+        yield "missing", "none"
+    if checkup.sentinels:
+        codes = [f"{code:g} in {name}" for name, code in checkup.sentinels.items()]
+        yield "codes", f"{listing(codes)} may stand for missing values: --prepare takes them so"
     if found.infinite:
-        tell("infinite", f"{listing(found.infinite)}: replace these values or leave the columns out")
-    if found.constant:
-        tell("constant", f"{listing(found.constant)}: isolated in any graph")
-    if found.duplicate:
-        pairs = [f"{a} = {b}" for a, b in found.duplicate]
-        tell("duplicate", f"{listing(pairs)}: which of two is the cause cannot be told")
-    if found.collinear:
-        tell("collinear", f"{listing(found.collinear)}: combinations of other columns")
+        yield "infinite", f"{listing(found.infinite)}: replace these values or leave the columns out"
+
+
+def _numbers(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
+    """What the numbers are like."""
+    if checkup.outliers:
+        far = [f"{name} ({count})" for name, count in checkup.outliers.items()]
+        yield "outliers", f"{listing(far)}: values far from all others; a logarithm may help (--prepare --log)"
     if found.sd_range is not None:
         low, high = found.sd_range
-        ratio = high / low if low else float("inf")
-        tell("variances", f"standard deviations from {low:.3g} to {high:.3g}, a factor of {ratio:.3g}:")
-        tell("", _units_advice(ratio))
+        ratio = units_factor(found)
+        yield "variances", f"standard deviations from {low:.3g} to {high:.3g}, a factor of {ratio:.3g}:"
+        yield "", _units_advice(ratio)
     if found.r2_range is not None:
         low, high = found.r2_range
-        tell("R²", f"of each column on all others from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}:")
-        tell("", _r2_advice(found.r2_median or 0.0))
+        yield "R²", f"of each column on all others from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}:"
+        yield "", _r2_advice(found.r2_median or 0.0)
+    moving = [kind for kind in checkup.kinds.values() if kind in ("number", "few values")]
+    if len(checkup.slow) >= max(2, len(moving) / 2):
+        most = max(checkup.slow.values())
+        yield "time", f"consecutive rows are alike in {len(checkup.slow)} columns (correlation up to {most:.2f}):"
+        yield "", "if rows follow each other in time, --lags 1 puts the past beside each row"
+
+
+def _ahead(found: Profile, expected: Any) -> Iterator[tuple[str, str]]:
+    """Whether the rows are enough, and what will run."""
+    from psidag.baselines import BASELINES
+    from psidag.learning.plan import ENGINES
+
+    if found.rows:
+        yield "rows", rows_advice(found.rows, len(found.kinds))
     if expected is not None:
-        tell("engine", f"{expected.engine}: about {_duration(expected.seconds)} and {as_text(expected.memory)}")
-    return lines
+        others = [name for name in ENGINES if name != expected.engine]
+        took = f"about {_duration(expected.seconds)} and {as_text(expected.memory)}"
+        yield "engine", f"auto takes {expected.engine}: {took}"
+        yield "", f"also {', '.join(others)}, and for comparison {', '.join(BASELINES)} (--solver)"
+
+
+def _flag(name: str, given: list[str] | None) -> list[str]:
+    return [] if given is None else [name, ",".join(given)]
 
 
 def _units_advice(ratio: float) -> str:
     if ratio < 1.05:
         return "standardised columns tell nothing of the order by variance: trust edges more than directions"
+    if ratio > 10:
+        return (
+            "so different that one noise variance for all is hard to believe: --noise unequal does not depend on units"
+        )
     return "directions are read off variances; trust them if all columns share a unit and a noise level"
 
 

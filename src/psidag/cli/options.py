@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from psidag.cli.console import note
-from psidag.data.files import FileTable, read_table
+from psidag.data.files import FileTable, read_table, table_files
 from psidag.graph.constraints import Constraints
 from psidag.system.errors import InputError, listing
+
+if TYPE_CHECKING:
+    from psidag.tables.raw import RawTable
 
 TableFile = Annotated[
     str,
@@ -66,6 +69,18 @@ def prepared_table(
     for sentence in (*table.notes, *table.steps):
         note(sentence)
     return table
+
+
+def text_columns(path: str, table: FileTable, rows: str | None) -> RawTable | None:
+    """The columns that are not numbers with what is in them; None where there are none, or too much of them."""
+    from psidag.data.scans import Batches
+    from psidag.tables.raw import raw_table
+
+    if not table.text or isinstance(table.X, Batches) or path == "-" or not all(f.is_file() for f in table_files(path)):
+        return None
+    # By what they are called to the letter: names may look like patterns.
+    exact = [name for name in table.text if not set(name) & set("*?[")]
+    return raw_table(path, columns=exact, rows=_slice(rows)) if exact else None
 
 
 def series_of(path: str, group: str | None, rows: str | None) -> list[Any] | None:

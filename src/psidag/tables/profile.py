@@ -17,6 +17,10 @@ from psidag.system.parallel import tiles
 
 #: Beyond this many columns the regression of each on all others is not worth its time here.
 _MANY = 3000
+#: Share of its variance that a combination of others may leave of a column, to be called one.
+_EXACT = 1e-8
+#: Longer sums say nothing to a reader.
+_MOST_TERMS = 6
 
 
 class Profile(NamedTuple):
@@ -30,13 +34,14 @@ class Profile(NamedTuple):
     constant: list[str]
     duplicate: list[tuple[str, str]]
     collinear: list[str]
+    combinations: list[str]
     sd_range: tuple[float, float] | None
     r2_range: tuple[float, float] | None
     r2_median: float | None
 
 
 def profile_table(table: FileTable) -> Profile:
-    """Look a table over; statistics are those of its complete rows.
+    """Look a table over: what is said of a column is of all its numbers, what is said of several, of complete rows.
 
     Sortability is defined against a graph, and here there is none yet. What can be said beforehand is how far
     variances and R² differ: these are what a least-squares learner, and R²-sorting, would sort by.
@@ -49,22 +54,28 @@ def profile_table(table: FileTable) -> Profile:
     """
     names = table.names
     seen = _look(table)
-    complete = seen.spread.count
+    complete = seen.complete
     constant: list[str] = []
     collinear: list[str] = []
     sd_range = r2_range = None
     r2_median = None
-    if len(names) and complete >= 2:
+    combined: list[str] = []
+    if len(names) and seen.rows >= 2:
         sd = seen.spread.sd
         constant = constant_columns(names, sd)
         alive = sd[sd > 0]
         if len(alive):
             sd_range = float(alive.min()), float(alive.max())
         moments = seen.moments
-        if moments is not None and complete > len(names) + 1 and len(alive) > 1:
-            collinear = [name for name in collinear_columns(moments) if name not in constant]
-            r2 = r_squared(moments)[sd > 0]
+        if moments is not None and complete > len(names) + 1 and (moments.sd > 0).sum() > 1:
+            frozen = {name for name, spread in zip(names, moments.sd, strict=True) if spread == 0}
+            collinear = [name for name in collinear_columns(moments) if name not in frozen]
+            r2 = r_squared(moments)[moments.sd > 0]
             r2_range, r2_median = (float(r2.min()), float(r2.max())), float(np.median(r2))
+            twice = {second for _, second in _duplicates(seen.digests, names)}
+            basis = [name for name in names if name not in {*collinear, *frozen}]
+            found = (combination(moments, name, basis) for name in collinear if name not in twice)
+            combined = [text for text in found if text is not None]
     duplicate = _duplicates(seen.digests, names)
     twins = {second for _, second in duplicate}
     return Profile(
@@ -76,6 +87,7 @@ def profile_table(table: FileTable) -> Profile:
         constant=constant,
         duplicate=duplicate,
         collinear=[name for name in collinear if name not in twins],
+        combinations=combined,
         sd_range=sd_range,
         r2_range=r2_range,
         r2_median=r2_median,
@@ -83,37 +95,42 @@ def profile_table(table: FileTable) -> Profile:
 
 
 class _Spread:
-    """Mean and standard deviation of each column, from blocks of rows."""
+    """Mean and standard deviation of each column, from all the numbers that it has in blocks of rows."""
 
     def __init__(self, d: int) -> None:
-        self.count, self._mean, self._scatter = 0, np.zeros(d), np.zeros(d)
+        self.count, self._mean, self._scatter = np.zeros(d), np.zeros(d), np.zeros(d)
 
     def update(self, rows: NDArray[np.floating]) -> None:
         """More rows; few columns are looked at together, so that no copy of all of them is made."""
-        total = self.count + len(rows)
         for part in tiles(rows.shape[1], 256) if len(rows) else []:
             few = rows[:, part].astype(np.float64)
-            mean = few.mean(axis=0)
+            there = np.isfinite(few)
+            few[~there] = 0.0
+            new, old = there.sum(axis=0), self.count[part]
+            total = np.maximum(old + new, 1)
+            mean = few.sum(axis=0) / np.maximum(new, 1)
             shift = mean - self._mean[part]
-            self._scatter[part] += np.square(few - mean).sum(axis=0) + shift**2 * (self.count * len(rows) / total)
-            self._mean[part] += shift * (len(rows) / total)
-        self.count = total
+            inside = np.square(np.where(there, few - mean, 0.0)).sum(axis=0)
+            self._scatter[part] += inside + shift**2 * (old * new / total)
+            self._mean[part] += shift * (new / total)
+            self.count[part] = old + new
 
     @property
     def sd(self) -> NDArray[np.float64]:
-        """Zero as in :attr:`Moments.sd`."""
-        sd: NDArray[np.float64] = np.sqrt(self._scatter / self.count)
+        """Zero as in :attr:`Moments.sd`; NaN for a column without numbers."""
+        sd: NDArray[np.float64] = np.sqrt(self._scatter / np.where(self.count > 0, self.count, np.nan))
         sd[sd <= 1e-14 * np.abs(self._mean)] = 0.0
         return sd
 
 
 class _Seen(NamedTuple):
-    """What one pass over the rows finds: gaps and digests of each column, and how the complete rows are spread.
+    """What one pass over the rows finds: gaps, spread and digests of each column, and how many rows are complete.
 
-    Their moments only where columns are not too many.
+    Moments of the complete rows only where columns are not too many.
     """
 
     rows: int
+    complete: int
     gaps: NDArray[np.intp]
     infinite: NDArray[np.bool_]
     spread: _Spread
@@ -123,7 +140,7 @@ class _Seen(NamedTuple):
 
 def _look(table: FileTable) -> _Seen:
     d = len(table.names)
-    rows, gaps, infinite = 0, np.zeros(d, np.intp), np.zeros(d, bool)
+    rows, whole, gaps, infinite = 0, 0, np.zeros(d, np.intp), np.zeros(d, bool)
     spread = _Spread(d)
     moments = Moments(d, table.names) if d <= _MANY else None
     hashes = [hashlib.blake2b() for _ in range(d)]
@@ -133,14 +150,30 @@ def _look(table: FileTable) -> _Seen:
         gaps += missing.sum(axis=0)
         infinite |= endless.any(axis=0)
         complete = ~(missing | endless).any(axis=1)
-        usable = block if complete.all() else block[complete]
-        spread.update(usable)
+        whole += int(complete.sum())
+        spread.update(block)
         if moments is not None:
-            moments.update(usable)
+            moments.update(block if complete.all() else block[complete])
         for j in range(d):
             # Adding zero makes -0.0 and 0.0 the same bytes.
             hashes[j].update((block[:, j] + 0.0).tobytes())
-    return _Seen(rows, gaps, infinite, spread, moments, [found.digest() for found in hashes])
+    return _Seen(rows, whole, gaps, infinite, spread, moments, [found.digest() for found in hashes])
+
+
+def combination(moments: Moments, name: str, others: list[str]) -> str | None:
+    """A column as a sum of others, if that is exact: ``'total = 1 part + 1 rest'``."""
+    place = {known: k for k, known in enumerate(moments.names)}
+    j, basis = place[name], [place[other] for other in others]
+    S, sd = moments.covariance, moments.sd
+    C = S[np.ix_(basis, basis)] / np.outer(sd[basis], sd[basis])
+    c = S[basis, j] / (sd[basis] * sd[j])
+    weights = np.linalg.lstsq(C, c, rcond=1e-12)[0]
+    if abs(1 - c @ weights) > _EXACT:
+        return None
+    terms = [(w * sd[j] / sd[k], moments.names[k]) for w, k in zip(weights, basis, strict=True) if abs(w) > 1e-6]
+    if not terms or len(terms) > _MOST_TERMS:
+        return None
+    return f"{name} = " + " + ".join(f"{w:.4g} {other}" for w, other in terms)
 
 
 def _duplicates(digests: list[bytes], names: tuple[str, ...]) -> list[tuple[str, str]]:
