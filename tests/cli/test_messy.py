@@ -95,3 +95,13 @@ def test_lags_on_the_command_line(call, tmp_path):
     assert "in 2 series" in err
     assert json.loads(out)["about"]["n_samples"] == 398
     assert call("fit", "t.csv", "--group", "who")[0] == 2
+
+
+def test_a_picture_of_nothing_is_refused(call, tmp_path):
+    np.save(tmp_path / "t.npy", np.random.default_rng(0).normal(size=(50, 3)))
+    assert call("fit", "t.npy", "-o", "m.psidag")[0] == 0
+    code, _, err = call("plot", "m.psidag", "confidence", "-o", "c.png")
+    assert code == 2
+    assert "--bootstrap" in err
+    assert not (tmp_path / "c.png").exists()
+    assert "psidag[plot]" in call("plot", "--help")[1]

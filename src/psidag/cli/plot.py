@@ -40,7 +40,7 @@ def plot(
         str | None, typer.Option(metavar="NAMES", help="Of a graph, draw these variables only; with commas.")
     ] = None,
 ) -> None:
-    """Draw a graph with matplotlib (pip install "psidag[plot]")."""
+    r"""Draw a graph with matplotlib (pip install "psidag\[plot]")."""
     from psidag import view
 
     if (truth is None) != (kind != "comparison"):
@@ -51,6 +51,8 @@ def plot(
     held: Any = graphs.load(graph)
     if kind in _NEED_SOLUTION and not isinstance(held, Solution):
         raise InputError(f"{kind!r} needs a whole solution, not only its graph: a file that ends with .psidag")
+    if kind == "confidence" and held.confidence is None:
+        raise InputError(f"{graph} holds no bootstrap to draw: `psidag fit … --bootstrap 100 -o {graph}`")
     if kind == "comparison":
         true = graphs.as_dag(graphs.load(str(truth)))
         ax = view.plot_comparison(true, graphs.aligned(graphs.as_dag(held), true.names, graph))
