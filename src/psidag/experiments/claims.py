@@ -30,6 +30,8 @@ _NEARLY_ALL = 0.8
 #: Runs below which a spread is not worth comparing.
 _FOR_A_SPREAD = 10
 _PRINTED, _OURS = "psidag-printed", "psidag-stream"
+#: Whatever is called ψDAG, each judged by itself.
+_SERIES = (_PRINTED, _OURS, "psi-stream")
 _RACE = (_OURS, "golem", "dagma")
 
 
@@ -39,7 +41,7 @@ def _is_small_and_sparse(graph: str, d: int) -> bool:
 
 def _faster_than_others(rows: Rows) -> Verdict:
     parts, answers = [], []
-    for ours in (_PRINTED, _OURS):
+    for ours in _SERIES:
         for other in ("golem", "dagma"):
             won, lost = races(rows, ours, other, lambda graph, d: not _is_small_and_sparse(graph, d))
             share = Share(len(won), len(won) + len(lost))
@@ -52,7 +54,7 @@ def _faster_than_others(rows: Rows) -> Verdict:
 
 def _dagma_faster_when_small(rows: Rows) -> Verdict:
     parts, answers = [], []
-    for ours in (_PRINTED, _OURS):
+    for ours in _SERIES:
         pairs = list(_pairs(rows, ours, "dagma", lambda row: row.d < _SMALL and row.graph.endswith("2")))
         share = Share(sum(theirs.goal_seconds < mine.goal_seconds for mine, theirs in pairs), len(pairs))
         if pairs:
@@ -66,12 +68,13 @@ def _dagma_needs_most_gradients(rows: Rows) -> Verdict:
     found = {"a row each": [0, 0], "a gradient each": [0, 0]}
     for group in grouped(rows, problem_of).values():
         runs = grouped((row for row in group if row.reached), lambda row: row.method)
-        if not all(method in runs for method in _RACE):
+        ours = [method for method in _SERIES if method in runs]
+        if not ours or not {"golem", "dagma"} <= set(runs):
             continue
-        by_row = {m: median(row.goal_gradients for row in runs[m]) for m in _RACE}
-        by_step = {m: median(_steps_to_goal(row) for row in runs[m]) for m in _RACE}
+        by_row = {m: median(row.goal_gradients for row in runs[m]) for m in (*ours, "golem", "dagma")}
+        by_step = {m: median(_steps_to_goal(row) for row in runs[m]) for m in by_row}
         for name, counts in (("a row each", by_row), ("a gradient each", by_step)):
-            found[name][0] += counts["dagma"] > max(counts["golem"], counts[_OURS])
+            found[name][0] += counts["dagma"] > max(count for m, count in counts.items() if m != "dagma")
             found[name][1] += 1
     shares = {name: Share(*counts) for name, counts in found.items()}
     if not shares["a row each"].total:
@@ -155,7 +158,7 @@ def _some(share: Share) -> Answer:
 
 def _lower_loss(rows: Rows) -> Verdict:
     parts, answers = [], []
-    for ours in (_PRINTED, _OURS):
+    for ours in _SERIES:
         for other in ("golem", "dagma"):
             both = list(_pairs(rows, ours, other, lambda row: row.graph != "Sachs", met=False))
             share = Share(sum(mine.gap < theirs.gap for mine, theirs in both), len(both))

@@ -89,7 +89,9 @@ def _growth(rows: Rows) -> Verdict:
     few: list[str] = []
     for graph in ("ER2", "SF2", "ER6", "ER4"):
         for other in ("golem", "dagma"):
-            ours, theirs = (_met(_gaussian(rows, method, graph)) for method in (_SERIES[0], other))
+            theirs = _met(_gaussian(rows, other, graph))
+            candidates = [_met(_gaussian(rows, method, graph)) for method in _SERIES]
+            ours = max(candidates, key=lambda runs: len({r.d for r in runs}))
             both = sorted({r.d for r in ours if r.d >= 50} & {r.d for r in theirs})
             if len(both) < 2:
                 continue

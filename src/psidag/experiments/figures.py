@@ -8,8 +8,8 @@ from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 from psidag.experiments.catalogue import NOISES, Experiment
-from psidag.experiments.methods import METHODS
-from psidag.experiments.panels import Against, gap_panel, rate_panel, runtime_panel
+from psidag.experiments.methods import METHODS, OF_THE_PAPER
+from psidag.experiments.panels import Against, gap_panel, measure_panel, rate_panel, runtime_panel
 from psidag.experiments.summaries import grouped, problem_of
 from psidag.experiments.table import Row
 from psidag.system.errors import InputError
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 #: Inches of a panel, of the room for labels beside and below it, and of a line of the legend.
-_WIDTH, _HEIGHT, _LEFT, _BELOW, _LINE = 2.3, 1.6, 0.62, 0.68, 0.19
+_WIDTH, _HEIGHT, _LEFT, _BELOW, _LINE = 2.5, 1.8, 0.72, 0.78, 0.21
 _MOST_ABREAST = 3
 _LEGEND_COLUMNS = 4
-_DPI = 110
+_DPI = 170
 #: Shades of a picture that is kept: lines and markers in a dozen colours need no more.
 _SHADES = 96
 
@@ -54,14 +54,34 @@ def picture(experiment: Experiment, rows: Sequence[Row]) -> bytes | None:
 
 
 def _loss_bands(rows: Sequence[Row]) -> list[Band]:
-    """For every few problems the gap against time and, below it, against gradients."""
+    """For every few problems the gap against time and against gradients as in the paper; below, all other methods."""
     bands: list[Band] = []
     for some in _abreast(_panels(rows)):
-        bands.append([_gap(group, "seconds", problem) for problem, group in some])
-        below = [_gap(counted, "gradients", problem) if counted else None for problem, counted in _counted(some)]
-        if any(below):
-            bands.append(below)
+        paper = _only(some, lambda row: row.method in OF_THE_PAPER)
+        counted = _only(paper, lambda row: METHODS[row.method].gradients != "none")
+        others = _only(some, lambda row: row.method not in OF_THE_PAPER)
+        kinds: list[tuple[list[Panel], Against]] = [(paper, "seconds"), (counted, "gradients"), (others, "seconds")]
+        for panels, against in kinds:
+            band = [
+                _gap(group, against, problem, "" if panels is not others else ", other methods") if group else None
+                for problem, group in panels
+            ]
+            if any(band):
+                bands.append(band)
     return bands
+
+
+def _story_bands(rows: Sequence[Row]) -> list[Band]:
+    """Time, gap and wrong edges against the size, for each graph."""
+    panels = sorted(grouped((row for row in rows if row.noise == "gaussian"), lambda row: row.graph).items())
+    return [
+        [
+            lambda axes, group=group, graph=graph: runtime_panel(axes, group, f"{graph}: time"),  # type: ignore[misc]
+            lambda axes, group=group, graph=graph: measure_panel(axes, group, f"{graph}: loss", "graph_gap"),  # type: ignore[misc]
+            lambda axes, group=group, graph=graph: measure_panel(axes, group, f"{graph}: structure", "shd"),  # type: ignore[misc]
+        ]
+        for graph, group in panels
+    ]
 
 
 def _panels(rows: Sequence[Row]) -> list[Panel]:
@@ -115,17 +135,22 @@ _BANDS: dict[str, Callable[[Sequence[Row]], list[Band]]] = {
     "runtime": _runtime_bands,
     "curves": _curve_bands,
     "rate": _rate_bands,
+    "story": _story_bands,
     "table": lambda rows: [],
 }
 
 
 def _counted(panels: Sequence[Panel]) -> list[Panel]:
     """The same panels with the methods that compute gradients."""
-    return [(problem, [r for r in group if METHODS[r.method].gradients != "none"]) for problem, group in panels]
+    return _only(panels, lambda row: METHODS[row.method].gradients != "none")
 
 
-def _gap(group: Sequence[Row], against: Against, problem: tuple[str, int, str]) -> Draw:
-    return lambda axes: gap_panel(axes, group, against, _title(problem))
+def _only(panels: Sequence[Panel], wanted: Callable[[Row], bool]) -> list[Panel]:
+    return [(problem, [row for row in group if wanted(row)]) for problem, group in panels]
+
+
+def _gap(group: Sequence[Row], against: Against, problem: tuple[str, int, str], note: str = "") -> Draw:
+    return lambda axes: gap_panel(axes, group, against, _title(problem) + note)
 
 
 def _place(problem: tuple[str, int, str]) -> tuple[int, int, str]:
@@ -151,11 +176,12 @@ def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
     grey = {"color": "0.4", "linestyle": "none", "markersize": 7}
     if any(row.over_budget for row in rows):
         handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="open: over budget", **grey))  # type: ignore[arg-type]
-    if experiment.kind == "runtime" and any(row.failed for row in rows):
+    if experiment.kind in ("runtime", "story") and any(row.failed for row in rows):
         handles.append(Line2D([], [], marker="x", markeredgewidth=2, label="ended, criterion never met", **grey))  # type: ignore[arg-type]
     if any(row.recorded for row in rows):
         handles.append(Line2D([], [], color="0.4", linestyle=(0, (1, 1.5)), label="dotted: recorded run"))
-    if experiment.kind != "runtime":
+    if experiment.kind not in ("runtime", "story"):
+        handles.append(Line2D([], [], marker="D", markerfacecolor="none", label="returned graph", **grey))  # type: ignore[arg-type]
         handles.append(Line2D([], [], color="0.55", linestyle=(0, (4, 3)), label="criterion, gap 10 %"))
     return handles
 
@@ -188,7 +214,7 @@ def _arranged(bands: list[Band], handles: list[Line2D]) -> Figure:
             else:
                 draw(axes)
     figure.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 1.0), fontsize=8, frameon=False, ncols=abreast
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 1.0), fontsize=8.5, frameon=False, ncols=abreast
     )  # fmt: skip
     return figure
 

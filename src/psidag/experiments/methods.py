@@ -152,5 +152,7 @@ PSIDAG = ("psidag-printed", "psidag-stream", "psidag-rows")
 #: With ψ for the order and batches: what the recorded run of version 0.1 was made by.
 IN_BATCHES = ("psi-stream", "psi-rows")
 BASELINES = ("golem", "dagma")
+#: What the figures of the paper compare; everything else has panels of its own.
+OF_THE_PAPER = ("psidag-printed", "psidag-stream", "psi-stream", *BASELINES)
 OURS_BEYOND = ("exact", "sparse", "eqvar", "sort-regress")
 ALL = (*PSIDAG, *IN_BATCHES, *BASELINES, "notears", *OURS_BEYOND)

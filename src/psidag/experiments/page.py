@@ -149,6 +149,7 @@ def _section(experiment: Experiment, rows: Sequence[Row], image: bytes | None) -
     if experiment.kind == "table":
         parts.append(_html_table(_sachs_table(rows)))
     elif rows:
+        parts.append(_html_table(_structure(rows)))
         numbers = _html_table(_details(rows))
         parts.append(f"<details><summary>All numbers: errors, rates, memory, ends</summary>{numbers}</details>")
     return "".join(parts)
@@ -245,6 +246,24 @@ def _sachs_table(rows: Sequence[Row]) -> Table:
                 group[0].status,
             ]
         )
+    return table
+
+
+def _structure(rows: Sequence[Row]) -> Table:
+    """For each problem and method the returned graph: its gap, SHD and TPR, medians over the seeds."""
+    methods = [method for method in METHODS if any(row.method == method for row in rows)]
+    table = [["gap %, SHD, TPR of the returned graph", *(METHODS[method].label for method in methods)]]
+    for (graph, d, noise), group in grouped(rows, problem_of).items():
+        runs = grouped((row for row in group if not math.isnan(row.shd)), lambda row: row.method)
+        cells = []
+        for method in methods:
+            middle = _medians(runs.get(method, []))
+            found = method in runs
+            cells.append(
+                f"{100 * middle('graph_gap'):.2g}, {middle('shd'):,.0f}, {middle('tpr'):.2f}" if found else "–"
+            )
+        if any(cell != "–" for cell in cells):
+            table.append([f"{graph} d={d:,} {noise}", *cells])
     return table
 
 

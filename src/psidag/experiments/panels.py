@@ -22,6 +22,7 @@ Against = Literal["seconds", "gradients"]
 _LEAST_GAP = 1e-4
 _LABELS = {"seconds": "seconds", "gradients": "stochastic gradients"}
 _GRID = 120
+_HOUR = 3600.0
 #: The line of recorded rows.
 _DOTTED = (0, (1, 1.5))
 
@@ -32,6 +33,7 @@ def gap_panel(axes: Axes, rows: Sequence[Row], against: Against, title: str) -> 
         curves = [curve for row in runs if len(curve := _best_so_far(row, against))]
         if curves:
             _draw_curves(axes, method, curves, runs)
+            _draw_returned(axes, method, runs, against)
     axes.axhline(GOAL, color="0.55", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     axes.set(xscale="log", yscale="log", xlabel=_LABELS[against], ylabel="gap to the true model")
     _whole_decades(axes, "x")
@@ -66,6 +68,19 @@ def _draw_curves(axes: Axes, method: str, curves: list[NDArray[np.float64]], run
     )  # fmt: skip
 
 
+def _draw_returned(axes: Axes, method: str, runs: Sequence[Row], against: Against) -> None:
+    """The graph that was returned, apart from the curve of the iterates."""
+    ended = [row for row in runs if not row.to_goal and not row.over_budget and math.isfinite(row.graph_gap)]
+    places = [row.seconds if against == "seconds" else row.gradients for row in ended]
+    if not ended or min(places) <= 0:
+        return
+    gap = float(np.median([row.graph_gap for row in ended]))
+    axes.plot(
+        float(np.median(places)), _shown(gap), marker="D", markersize=5.5, linestyle="none", zorder=5,
+        markeredgecolor=METHODS[method].colour, markerfacecolor="none",
+    )  # fmt: skip
+
+
 def _held(curve: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
     """The last value at or before each point of the grid; nan before the first."""
     last = np.searchsorted(curve[:, 0], grid * (1 + 1e-9), side="right") - 1
@@ -77,16 +92,19 @@ def _shown(gap: Any) -> Any:
 
 
 def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
-    """Seconds to the criterion against d: medians and ranges; open where a budget ended it, crossed where it failed."""
+    """Hours to the criterion against d: medians and ranges; open where a budget ended it, crossed where it failed."""
     for method, runs in grouped(rows, lambda row: row.method).items():
         style = METHODS[method]
         sizes = {d: timing(group) for d, group in sorted(grouped(runs, lambda row: row.d).items())}
         met = {d: found for d, found in sizes.items() if math.isfinite(found.median)}
         if met:
-            medians = [found.median for found in met.values()]
+            medians = [found.median / _HOUR for found in met.values()]
             spread = [
-                [found.median - found.low for found in met.values()],
-                [(found.high if math.isfinite(found.high) else found.median) - found.median for found in met.values()],
+                [(found.median - found.low) / _HOUR for found in met.values()],
+                [
+                    ((found.high if math.isfinite(found.high) else found.median) - found.median) / _HOUR
+                    for found in met.values()
+                ],
             ]
             axes.errorbar(
                 list(met), medians, yerr=spread, color=style.colour, marker=style.marker, markersize=5.5, capsize=2,
@@ -96,21 +114,51 @@ def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
         for d, found in sizes.items():
             if found.over_budget and math.isfinite(found.bound):
                 axes.plot(
-                    d, found.bound, marker=style.marker, markersize=7, linestyle="none", zorder=4,
+                    d, found.bound / _HOUR, marker=style.marker, markersize=7, linestyle="none", zorder=4,
                     markeredgecolor=style.colour, markerfacecolor="white",
                 )  # fmt: skip
             if found.failed and math.isfinite(found.bound):
                 axes.plot(
-                    d, found.bound, marker="x", markersize=8, markeredgewidth=2, linestyle="none", zorder=5,
+                    d, found.bound / _HOUR, marker="x", markersize=8, markeredgewidth=2, linestyle="none", zorder=5,
                     markeredgecolor=style.colour,
                 )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel="seconds to the criterion")
-    sizes_here = sorted({row.d for row in rows})
-    axes.set_xticks(sizes_here, [f"{d // 1000}k" if d % 1000 == 0 else str(d) for d in sizes_here], fontsize=7)
-    axes.set_xticks([], minor=True)
-    axes.set_xlim(sizes_here[0] / 1.4, sizes_here[-1] * 1.4)
+    axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel="hours to the criterion")
+    _sizes(axes, rows)
     _whole_decades(axes, "y")
     _finish(axes, title)
+
+
+def measure_panel(axes: Axes, rows: Sequence[Row], title: str, measure: Literal["graph_gap", "shd"]) -> None:
+    """The gap of the returned graph, or its wrong edges as a share of the true ones, against d: medians over seeds."""
+    for method, runs in grouped(rows, lambda row: row.method).items():
+        style = METHODS[method]
+        sizes = {}
+        for d, group in sorted(grouped(runs, lambda row: row.d).items()):
+            values = [
+                row.graph_gap if measure == "graph_gap" else row.shd / row.true_edges
+                for row in group
+                if not row.over_budget and not row.to_goal and row.true_edges and math.isfinite(getattr(row, measure))
+            ]
+            if values:
+                sizes[d] = float(np.median(values))
+        if sizes:
+            axes.plot(
+                list(sizes), np.maximum(list(sizes.values()), _LEAST_GAP), color=style.colour, marker=style.marker,
+                markersize=5, linestyle=_DOTTED if all(row.recorded for row in runs) else style.line, linewidth=1.3,
+            )  # fmt: skip
+    label = "gap of the returned graph" if measure == "graph_gap" else "SHD over true edges"
+    axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel=label)
+    _sizes(axes, rows)
+    _whole_decades(axes, "y")
+    _finish(axes, title)
+
+
+def _sizes(axes: Axes, rows: Sequence[Row]) -> None:
+    """The sizes that were run as ticks."""
+    sizes = sorted({row.d for row in rows})
+    axes.set_xticks(sizes, [f"{d // 1000}k" if d % 1000 == 0 else str(d) for d in sizes], fontsize=7.5)
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(sizes[0] / 1.4, sizes[-1] * 1.4)
 
 
 def rate_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
@@ -128,6 +176,7 @@ def rate_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
         axes.annotate(
             label, end, (0, 7), textcoords="offset points", color="0.3", fontsize=8, ha="right", va="bottom"
         )  # fmt: skip
+    _whole_decades(axes, "x")
 
 
 def _whole_decades(axes: Axes, which: Literal["x", "y"]) -> None:
@@ -142,9 +191,9 @@ def _whole_decades(axes: Axes, which: Literal["x", "y"]) -> None:
 
 
 def _finish(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=9)
-    axes.tick_params(labelsize=7.5)
-    axes.xaxis.label.set_fontsize(8)
-    axes.yaxis.label.set_fontsize(8)
+    axes.set_title(title, fontsize=10)
+    axes.tick_params(labelsize=8.5)
+    axes.xaxis.label.set_fontsize(9)
+    axes.yaxis.label.set_fontsize(9)
     axes.grid(True, which="major", color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
