@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from psidag import exchange, fit_dag
+from psidag import DAG, exchange, fit_dag
 from psidag.datasets import load_sachs
+from psidag.graph.orientation import markov_class
+from psidag.graph.partial import PartialGraph
+from psidag.graph.separation import d_separated, markov_blanket
 
 SACHS = load_sachs()
 
@@ -73,3 +76,68 @@ def test_dowhy_estimates_an_effect_from_our_graph(solution):
             estimand = model.identify_effect(proceed_when_unidentifiable=True)
             estimate = model.estimate_effect(estimand, method_name="backdoor.linear_regression")
             assert estimate.value == pytest.approx(solution.total_effect(treatment, outcome), rel=0.01)
+
+
+def random_graphs(count=8):
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        weights = np.triu(rng.random((7, 7)) < 0.35, 1) * rng.uniform(0.5, 1.5, size=(7, 7))
+        yield rng, DAG.from_weights(weights)
+
+
+def test_separation_agrees_with_networkx():
+    nx = pytest.importorskip("networkx")
+    for rng, dag in random_graphs():
+        graph = exchange.to_networkx(dag)
+        for _ in range(40):
+            a, b, *given = rng.permutation(dag.names)[: rng.integers(2, 6)].tolist()
+            assert d_separated(dag, a, b, given) == nx.is_d_separator(graph, {a}, {b}, set(given))
+
+
+def test_blankets_and_partial_graphs_agree_with_pgmpy():
+    pytest.importorskip("pgmpy")
+    import pgmpy.base
+
+    for _, dag in random_graphs():
+        theirs = pgmpy.base.DAG([(i, j) for i, j, _ in dag.edges()])
+        for name in theirs.nodes():
+            assert set(markov_blanket(dag, name)) == set(theirs.get_markov_blanket(name))
+        graph = markov_class(dag)
+        partial = exchange.to_pgmpy_pdag(graph)
+        assert set(partial.directed_edges) == set(graph.directed_edges())
+        assert {frozenset(pair) for pair in partial.undirected_edges} == {
+            frozenset(pair) for pair in graph.undirected_edges()
+        }
+
+
+def test_undirected_edges_reach_causal_learn():
+    pytest.importorskip("causallearn")
+    graph = exchange.to_causal_learn(PartialGraph.from_edges([("a", "b")], [("b", "c")]))
+    node = {n.get_name(): n for n in graph.get_nodes()}
+    assert graph.is_directed_from_to(node["a"], node["b"])
+    assert graph.is_undirected_from_to(node["b"], node["c"])
+
+
+def test_adjustment_sets_are_valid_for_dowhy():
+    """The estimate with our set is the one that DoWhy gets with its own."""
+    dowhy = pytest.importorskip("dowhy")
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    age, x = rng.normal(size=(2, 4000))
+    dose = age + rng.normal(size=4000)
+    level = 2 * dose + x + rng.normal(size=4000)
+    effect = level - age + rng.normal(size=4000)
+    frame = pd.DataFrame({"age": age, "x": x, "dose": dose, "level": level, "effect": effect})
+    dag = DAG.from_edges(
+        [("age", "dose"), ("dose", "level"), ("x", "level"), ("level", "effect"), ("age", "effect")],
+        names=tuple(frame.columns),
+    )
+    solution = fit_dag(frame, dag)
+    model = dowhy.CausalModel(frame, treatment="dose", outcome="effect", graph=exchange.to_dowhy(dag))
+    estimate = model.estimate_effect(model.identify_effect(), method_name="backdoor.linear_regression")
+    columns = ["dose", *solution.adjustment_set("dose", "effect")]
+    design = np.column_stack([np.ones(len(frame)), frame[columns]])
+    ours = np.linalg.lstsq(design, frame["effect"].to_numpy())[0][1]
+    assert ours == pytest.approx(estimate.value, rel=0.05)
+    assert solution.effect("dose", "effect").value == pytest.approx(estimate.value, rel=0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.graph.dag import DAG
@@ -32,6 +33,22 @@ def total_effects(dag: DAG, source: int, held: Collection[int] = ()) -> Floats:
             part = slice(int(W.indptr[v]), int(W.indptr[v + 1]))
             effect[W.indices[part]] += W.data[part] * effect[v]
     return effect
+
+
+def counterfactual(dag: DAG, intercept: Floats, rows: Floats, values: Mapping[int, float]) -> Floats:
+    """The rows with some variables set to values and the noise as it was: only what these cause changes."""
+    changed = rows.copy()
+    for v, value in values.items():
+        changed[:, v] = value
+    columns = sp.csc_array(dag.weights)
+    moved = set(values)
+    for j in dag.order.tolist():
+        part = slice(int(columns.indptr[j]), int(columns.indptr[j + 1]))
+        parents = columns.indices[part]
+        if j not in values and not moved.isdisjoint(parents.tolist()):
+            changed[:, j] = rows[:, j] + (changed[:, parents] - rows[:, parents]) @ columns.data[part]
+            moved.add(j)
+    return changed
 
 
 def intervene(model: LinearSEM, values: Mapping[int, float]) -> LinearSEM:

@@ -10,9 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data.frames import labelled, labelled_column
 from psidag.data.ingest import as_source
 from psidag.data.sources import Table, in_memory
 from psidag.exchange.content import Content
+from psidag.graph import separation
 from psidag.graph.dag import DAG
 from psidag.graph.metrics import squared_loss
 from psidag.graph.order import Order
@@ -20,7 +22,7 @@ from psidag.graph.partial import PartialGraph
 from psidag.run.status import Candidate, Round, Status
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM
-from psidag.solution import effects, prediction, storage
+from psidag.solution import class_effects, effects, prediction, storage
 from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable, direction_columns
@@ -170,29 +172,98 @@ class Solution:
         effect = effects.total_effects(self.dag, self.dag.index(source))
         return {name: float(effect[self.dag.index(name)]) for name in self.dag.descendants(source)}
 
+    def effect(
+        self, source: str, target: str, data: Any = None, *, replicates: int = 200, seed: Seed = 0
+    ) -> class_effects.Effect:
+        """The total effect with its standard error, its 95 % interval, and its range over all DAGs that fit.
+
+        Parameters
+        ----------
+        source, target : str
+            Names of variables.
+        data : DataFrame, Arrow table, array or path, optional
+            The training rows: the interval then comes from so many draws of them, with the weights fitted anew in the
+            same graph. Without them it is that of a normal distribution.
+        replicates : int
+            How many draws.
+        seed : int or Generator
+            Of the draws.
+
+        Notes
+        -----
+        Error and interval take the graph as given. Where ``graph`` leaves directions open, ``members`` has the values
+        of all DAGs that agree with it, by the covariance that the fitted model implies (IDA).
+        """
+        dag, ends = self.dag, (self.dag.index(source), self.dag.index(target))
+        value = self.total_effect(source, target)
+        error = class_effects.effect_error(dag, self.residual_variance, self.n_samples, *ends)
+        if data is None:
+            bounds = class_effects.normal_interval(value, error)
+        else:
+            rows = self._rows(data).X.astype(np.float64)
+            bounds = class_effects.resampled_interval(rows, dag, *ends, replicates, np.random.default_rng(seed))
+        members = class_effects.effects_over_class(dag, self.graph, self.residual_variance, *ends)
+        return class_effects.Effect(value, error, *bounds, members)
+
+    def adjustment_set(self, source: str, target: str) -> list[str]:
+        """What to adjust for in ``dag``; see :func:`psidag.graph.separation.adjustment_set`."""
+        return separation.adjustment_set(self.dag, source, target)
+
+    def d_separated(self, a: str | Sequence[str], b: str | Sequence[str], given: Sequence[str] = ()) -> bool:
+        """Whether a and b are independent given others in ``dag``; see :func:`psidag.graph.separation.d_separated`."""
+        return separation.d_separated(self.dag, a, b, given)
+
+    def markov_blanket(self, name: str) -> list[str]:
+        """What is needed to predict a variable; see :func:`psidag.graph.separation.markov_blanket`."""
+        return separation.markov_blanket(self.dag, name)
+
+    def counterfactual(self, data: Any, values: Mapping[str, float]) -> Any:
+        """What rows would have been had some variables been set to values, everything else about them the same.
+
+        The noise of each row is read off it, the equations of the variables that are set are cut, and what they cause
+        follows.
+
+        Parameters
+        ----------
+        data : DataFrame, Arrow table or array
+            Rows of the same columns, in the same order.
+        values : mapping from str to float
+            What is set.
+
+        Returns
+        -------
+        array, or a table of the kind that came in
+        """
+        rows = self._rows(data).X.astype(np.float64)
+        given = self._settings(values)
+        return labelled(effects.counterfactual(self.dag, self.intercept, rows, given), self.names, data)
+
     @property
     def model(self) -> LinearSEM:
         """The fitted model, with Gaussian noise: what samples and interventions come from."""
         return LinearSEM(self.dag, "gaussian", np.sqrt(self.residual_variance), self.intercept)
 
-    def sample(self, n: int, seed: Seed) -> NDArray[np.float64]:
-        """Draw n rows from the fitted model."""
-        rows: NDArray[np.float64] = self.model.sample(n, seed)
-        return rows
+    def sample(self, n: int, seed: Seed, *, like: Any = None) -> Any:
+        """Draw n rows from the fitted model: an array, or a labelled table of the same kind as ``like``."""
+        return labelled(self.model.sample(n, seed), self.names, like)
 
     def intervene(self, values: Mapping[str, float]) -> LinearSEM:
         """The model after setting variables to values; it has ``mean`` and ``sample(n, seed)``.
 
         What points at these variables is cut, everything downstream follows.
         """
+        return effects.intervene(self.model, self._settings(values))
+
+    def _settings(self, values: Mapping[str, float]) -> dict[int, float]:
+        """The values that variables are set to, by column."""
         given = {self.dag.index(name): float(value) for name, value in values.items()}
         broken = [name for name, value in values.items() if not np.isfinite(value)]
         if broken:
             raise InputError(f"an intervention sets a variable to a finite number; see {listing(broken)}")
-        return effects.intervene(self.model, given)
+        return given
 
-    def predict(self, data: Any, target: str, *, given: Literal["others", "parents"] = "others") -> NDArray[np.float64]:
-        """Predict one variable in new rows from the others.
+    def predict(self, data: Any, target: str, *, given: Literal["others", "parents"] = "others") -> Any:
+        """Predict one variable in new rows from the others; a column of the kind of table that came in.
 
         Parameters
         ----------
@@ -212,7 +283,7 @@ class Solution:
             predictor = prediction.from_others(self.dag, self.mean, self.residual_variance, j)
         else:
             raise InputError(f"given must be 'others' or 'parents'; got {given!r}")
-        return prediction.apply(predictor, data, self.names, target)
+        return labelled_column(prediction.apply(predictor, data, self.names, target), target, data)
 
     def check_residuals(self, data: Any) -> ResidualChecks:
         """Whether residuals have equal variances, are normal and linear in the parents; names what stands out.
