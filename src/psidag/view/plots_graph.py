@@ -92,8 +92,10 @@ def plot_graph(graph: Any, ax: Axes | None = None, *, names: Sequence[str] | Non
         bend = _arrow(ax, place, i, j, headed=headed, color=colour, linewidth=1.0 + 1.8 * strength / most)
         weighed.append(((i, j), bend, f"{weight:.3g}{'' if headed else '?'}", colour))
     _vertices(ax, dag, place)
-    for label in weighed if len(weighed) <= _WEIGHED else []:
-        _weight(ax, place, *label)
+    # Weights that are all 1 are those of a graph without weights.
+    if dag.n_edges <= _WEIGHED and (W.data != 1).any():
+        for label in weighed:
+            _weight(ax, place, *label)
     ax.set_title(title, fontsize=9)
     return ax
 
