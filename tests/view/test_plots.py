@@ -140,12 +140,13 @@ def test_the_command(call, tmp_path):
     solution, _ = solutions.sachs()
     solution.save(tmp_path / "model.psidag")
     write_graph(solution, tmp_path / "graph.json")
-    for kind in ("graph", "matrix", "trace", "degrees", "weights", "confidence"):
+    for kind in ("graph", "matrix", "trace", "degrees", "weights"):
         assert call("plot", "model.psidag", kind, "-o", f"{kind}.png") == (0, "", f"note: wrote {kind}.png\n")
         assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
     assert call("plot", "graph.json", "comparison", "--truth", "model.psidag", "-o", "c.svg")[0] == 0
     for arguments, words in [
         (("graph.json", "trace", "-o", "t.png"), ".psidag"),
+        (("model.psidag", "confidence", "-o", "t.png"), "--bootstrap"),
         (("graph.json", "comparison", "-o", "t.png"), "--truth"),
         (("graph.json", "graph", "-o", "t.nonsense"), "t.nonsense"),
         (("graph.json", "matrix", "--names", "Akt", "-o", "t.png"), "--names"),
