@@ -30,8 +30,7 @@ REFERENCE = learn_dag(FRAME, random_state=0)
 @pytest.fixture(autouse=True)
 def nothing_is_held(monkeypatch):
     """Files of these few rows are treated as if they were larger than memory, and read in small batches."""
-    for module in ("psidag.data.ingest", "psidag.cli.fit", "psidag.cli.info", "psidag.data.files"):
-        monkeypatch.setattr(f"{module}.HOLD", 1)
+    monkeypatch.setattr("psidag.data.files.HOLD", 1)
     monkeypatch.setattr("psidag.data.scans._BATCH", 8 * 256)
     monkeypatch.setattr("psidag.data.delimited._CHARACTERS", 10_000)
 
@@ -103,11 +102,11 @@ def test_an_engine_that_samples_rows_reads_them_again(tmp_path):
     assert (again.dag.weights != solution.dag.weights).nnz == 0
 
 
-def test_a_small_or_wide_table_is_held(tmp_path, monkeypatch):
+def test_a_small_or_wide_table_is_held(tmp_path):
     path = write(tmp_path, "parquet")
-    monkeypatch.setattr("psidag.data.ingest.HOLD", 8 * 3000)
-    assert isinstance(as_source(path), Table)
-    monkeypatch.setattr("psidag.data.ingest.HOLD", 1)
+    assert isinstance(as_source(path, hold=8 * 3000), Table)
+    assert isinstance(as_source(path, hold=None), Table)
+    assert isinstance(as_source(path, hold=8 * 3000 - 1), Scan)
     pd.DataFrame(np.ones((50, 20))).to_parquet(tmp_path / "wide.parquet")
     assert isinstance(as_source(tmp_path / "wide.parquet"), Table)
     assert isinstance(read_table(path).X, np.ndarray)

@@ -13,6 +13,7 @@ import pytest
 
 from psidag import Constraints, InputError, Interrupted, Moments, Solution, learn_dag
 from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
+from psidag.data.files import read_table
 from psidag.data.ingest import as_source
 from psidag.data.rows import ScanFeed
 from psidag.data.scans import Scan, array_batches
@@ -95,7 +96,6 @@ def test_a_run_in_pieces_ends_like_a_whole_one(name, steps, tmp_path):
 @pytest.mark.parametrize("kind", ["parquet", "npy"])
 @pytest.mark.parametrize("rows", [50, 700], ids=["fewer than are read", "over the end of the table"])
 def test_rows_that_stay_on_disk_are_read_again_to_where_the_run_stood(kind, rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("psidag.data.ingest.HOLD", 1)
     monkeypatch.setattr("psidag.data.scans._BATCH", 256 * 10)
     table = pd.DataFrame(simulate("ER2", d=10, n=900, seed=0).X, columns=list("abcdefghij"))
     path, run = tmp_path / f"table.{kind}", tmp_path / "run"
@@ -103,6 +103,7 @@ def test_rows_that_stay_on_disk_are_read_again_to_where_the_run_stood(kind, rows
         np.save(path, table.to_numpy())
     else:
         table.to_parquet(path)
+    path = read_table(path, hold=1)
     assert len(list(as_source(path).batches())) > 2
     engine = Stochastic(tau1=7, tau2=7, max_rounds=2, batch_size=rows)
     whole = learn_dag(path, engine, random_state=0)

@@ -1,12 +1,30 @@
 """What others may add, each by one object of their own, used through the public API; the library is not touched."""
 
+import importlib
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from psidag import Constraints, Exact, InputError, Moments, PsiDAG, Stochastic, bootstrap, fit_dag, learn_dag
+from psidag import (
+    DAG,
+    Constraints,
+    Exact,
+    InputError,
+    Moments,
+    PsiDAG,
+    Stochastic,
+    bootstrap,
+    exchange,
+    fit_dag,
+    learn_dag,
+)
+from psidag.cli.app import app
+from psidag.data.files import read_table
+from psidag.data.formats import FORMATS, TableFormat
+from psidag.data.readers import Block, Reader
+from psidag.data.writing import write_table
 from psidag.simulate import simulate
 
 PROBLEM = simulate("ER2", d=6, n=900, seed=4)
@@ -94,3 +112,66 @@ def test_a_projection(engine):
     assert estimator.solution_.order.tolist() == solution.order.tolist()
     plain = learn_dag(problem.X, type(engine)(ordering="psi"), names=problem.names, random_state=0)
     assert plain.order.tolist() != solution.order.tolist()
+
+
+def read_words(file, choose):
+    """A format with a word for each number: columns by their names in the first line."""
+    with file.open() as lines:
+        names, *rows = [line.split() for line in lines.read().decode().splitlines()]
+    chosen = choose(names, file.where)
+    values = np.array([[WORDS.index(row[k]) for k in chosen] for row in rows], dtype=float)
+    columns = tuple(names[k] for k in chosen)
+    return Reader(
+        file.where, columns, lambda: iter([Block(values, ("number",) * len(columns))]), {}, columns, len(values)
+    )
+
+
+def write_words(X, names, file):
+    lines = [" ".join(names), *(" ".join(WORDS[int(value)] for value in row) for row in X)]
+    file.write("\n".join(lines).encode())
+
+
+WORDS = ("none", "one", "two", "three")
+SPOKEN = TableFormat((".words",), read_words, write_words, {b"spoken": ".words"})
+
+
+def test_a_table_format_of_ones_own(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(FORMATS, "words", SPOKEN)
+    X = np.random.default_rng(0).integers(4, size=(60, 3)).astype(float)
+    path = tmp_path / "table.words"
+    write_table(X, ["spoken", "b", "c"], str(path))
+    assert path.read_text().startswith("spoken b c\n")
+    table = read_table(path, drop=["b"])
+    assert table.names == ("spoken", "c")
+    np.testing.assert_array_equal(table.X, X[:, [0, 2]])
+    expected = learn_dag(X, names=["spoken", "b", "c"], random_state=0)
+    for data in (path, tmp_path, f"{tmp_path}/*.words", read_table(path, hold=1)):
+        found = learn_dag(data, random_state=0)
+        np.testing.assert_allclose(found.dag.to_dense(), expected.dag.to_dense(), atol=1e-9)
+    path.rename(tmp_path / "nameless")
+    assert read_table(tmp_path / "nameless").names == ("spoken", "b", "c")
+    with pytest.raises(InputError, match=r"the ending must be one of .*\.words"):
+        read_table(__file__)
+    importlib.import_module("psidag.cli.commands")
+    app(["info", str(tmp_path / "nameless"), "--json"], standalone_mode=False)
+    assert '"rows": 60' in capsys.readouterr().out
+
+
+def write_arrows(content):
+    return "\n".join(f"{a} > {b}" for a, b, _ in content.dag.edges())
+
+
+def read_arrows(text, where):
+    return DAG.from_edges([tuple(line.split(" > ")) for line in text.splitlines()])
+
+
+def test_a_graph_format_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.setitem(exchange.FORMATS, "arrows", exchange.files.Format((".arrows",), write_arrows, read_arrows))
+    solution = learn_dag(PROBLEM.X, random_state=0)
+    path = tmp_path / "graph.arrows"
+    exchange.write_graph(solution, path)
+    again = exchange.read_graph(path)
+    assert {edge[:2] for edge in again.edges()} == {edge[:2] for edge in solution.dag.edges()}
+    importlib.import_module("psidag.cli.commands")
+    app(["convert", str(path), str(tmp_path / "graph.json")], standalone_mode=False)
+    assert exchange.read_graph(tmp_path / "graph.json").n_edges == again.n_edges

@@ -27,7 +27,6 @@ from psidag.cli.options import (
 )
 from psidag.cli.outputs import Writer, check_places, check_space, write_all
 from psidag.cli.report import check_report_path, with_command, write_report
-from psidag.data.files import HOLD
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.resampling import check_resampling
@@ -164,7 +163,7 @@ def fit(
     if prepare:
         data = prepared_table(table, columns, without, rows, log=log, standardise=standardise)
     else:
-        data = load_table(table, columns, without, rows, hold=HOLD).numbers_only()
+        data = load_table(table, columns, without, rows, hold="auto").numbers_only()
     known = None if knowledge is None else Constraints.from_file(knowledge)
     if lags is not None:
         data, known = with_past(data, lags, series_of(table, group, rows), known)

@@ -10,7 +10,7 @@ from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import in_flags, say, say_json
 from psidag.cli.options import AsJson, Columns, Drop, Rows, TableFile, load_table, text_columns
-from psidag.data.files import HOLD, FileTable
+from psidag.data.files import FileTable
 from psidag.scores.named import NoiseName
 from psidag.system.errors import listing
 from psidag.system.memory import as_text
@@ -46,7 +46,7 @@ def info(
         return
     from psidag.learning.forecast import forecast
 
-    data = load_table(table, columns, drop, rows, hold=HOLD)
+    data = load_table(table, columns, drop, rows, hold="auto")
     found = profile_table(data)
     checkup = examine(data, text_columns(table, data, rows), found)
     expected = forecast(max(found.rows, 1), len(data.names)) if len(data.names) > 1 else None

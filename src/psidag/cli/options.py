@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from psidag.cli.console import note
-from psidag.data.files import FileTable, read_table, table_files
+from psidag.data.files import FileTable, Hold, read_table, table_files
 from psidag.graph.constraints import Constraints
 from psidag.system.errors import InputError, listing
 
@@ -37,7 +37,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, 
 
 
 def load_table(
-    path: str, columns: list[str] | None, drop: list[str] | None, rows: str | None, hold: int | None = None
+    path: str, columns: list[str] | None, drop: list[str] | None, rows: str | None, hold: Hold = None
 ) -> FileTable:
     """The chosen part of a table, with a note on what was taken as a number; all of it in memory unless ``hold``."""
     table = read_table(path, columns=_names(columns), drop=_names(drop) or (), rows=_slice(rows), hold=hold)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psidag.data.numpy_files import load_numpy
-from psidag.data.readers import Block, Cells, Choice, Reader, readable
+from psidag.data.readers import Block, Cells, Choice, Reader, TableFile, readable
 from psidag.data.scans import batch_rows
 from psidag.system.errors import InputError, listing
 
 
-def open_array(source: Path | bytes, ending: str, where: str, choose: Choice) -> Reader:
+def open_array(file: TableFile, choose: Choice) -> Reader:
     """A ``.npy`` file, memory-mapped, or the table in an ``.npz`` file."""
+    source, ending, where = file.content, file.ending, file.where
     with readable(where):
         names, held = _load(source, ending, where)
     if held.ndim != 2 or held.dtype.kind not in "fiub":
@@ -41,6 +43,16 @@ def open_array(source: Path | bytes, ending: str, where: str, choose: Choice) ->
 
     columns = tuple(names[k] for k in chosen)
     return Reader(where, columns, blocks, {}, columns, len(held), held if plain else None)
+
+
+def write_array(X: NDArray[Any], names: Sequence[str], file: BinaryIO) -> None:
+    """Rows as a ``.npy`` file, which has no place for names."""
+    np.save(file, X)
+
+
+def write_archive(X: NDArray[Any], names: Sequence[str], file: BinaryIO) -> None:
+    """Rows and names as a ``.npz`` file."""
+    np.savez(file, X=X, names=np.array(names))
 
 
 def _load(source: Path | bytes, ending: str, where: str) -> tuple[Sequence[str] | None, Any]:

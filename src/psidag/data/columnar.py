@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
-from psidag.data.readers import Block, Choice, Reader, columnwise, readable
+from psidag.data.readers import Block, Choice, Reader, TableFile, columnwise, readable
 from psidag.data.scans import batch_rows
 from psidag.system.errors import InputError
 
 
-def open_columnar(open_binary: Callable[[], BinaryIO], ending: str, where: str, choose: Choice) -> Reader:
+def open_columnar(file: TableFile, choose: Choice) -> Reader:
     """A Parquet, Arrow or Feather file; columns that are not chosen are not decoded."""
+    ending, where = file.ending, file.where
     try:
         import pyarrow as pa
     except ImportError:
@@ -21,8 +23,8 @@ def open_columnar(open_binary: Callable[[], BinaryIO], ending: str, where: str, 
     kind = _Parquet if ending == ".parquet" else _Ipc
     with readable(where):
         try:
-            with open_binary() as file:
-                opened = kind(file)
+            with file.open() as content:
+                opened = kind(content)
                 schema, rows = opened.schema, opened.rows
         except pa.ArrowException as error:
             raise InputError(f"{where} is not a readable {ending} file: {_first_line(error)}") from None
@@ -34,8 +36,8 @@ def open_columnar(open_binary: Callable[[], BinaryIO], ending: str, where: str, 
     names = tuple(field.name for field in numeric)
 
     def blocks() -> Iterator[Block]:
-        with readable(where), open_binary() as file:
-            source = kind(file)
+        with readable(where), file.open() as content:
+            source = kind(content)
             for part in range(source.parts):
                 try:
                     for batch in source.read(part, names, batch_rows(len(names))):
@@ -47,6 +49,16 @@ def open_columnar(open_binary: Callable[[], BinaryIO], ending: str, where: str, 
                     ) from None
 
     return Reader(where, names, blocks, text, tuple(field.name for field in chosen), rows)
+
+
+def write_parquet(X: NDArray[Any], names: Sequence[str], file: BinaryIO) -> None:
+    """Rows as a Parquet file."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise InputError("writing Parquet needs pyarrow: pip install 'psidag[parquet]'") from None
+    pq.write_table(pa.table({name: X[:, j] for j, name in enumerate(names)}), file)
 
 
 class _Parquet:

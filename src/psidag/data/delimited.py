@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.lines import BoundedLines, separator_of
-from psidag.data.readers import Block, Cells, Choice, Reader, columnwise, readable
+from psidag.data.readers import Block, Cells, Choice, Reader, TableFile, columnwise, readable
 from psidag.system.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -50,21 +50,21 @@ class Head(NamedTuple):
     """What stands before the fraction of a number."""
 
 
-def open_delimited(open_binary: Callable[[], BinaryIO], ending: str, where: str, choose: Choice) -> Reader:
+def open_delimited(file: TableFile, choose: Choice) -> Reader:
     """A text file, packed by gzip if its ending says so."""
-    head, open_text, notes = delimited_text(open_binary, ending, where)
+    head, open_text, notes = delimited_text(file)
+    where = file.where
     chosen = choose(head.names, where)
     names = tuple(head.names[k] for k in chosen)
     return Reader(where, names, lambda: read_blocks(open_text, where, head, chosen), {}, names, notes=notes)
 
 
-def delimited_text(
-    open_binary: Callable[[], BinaryIO], ending: str, where: str
-) -> tuple[Head, Callable[[], TextIO], tuple[str, ...]]:
+def delimited_text(file: TableFile) -> tuple[Head, Callable[[], TextIO], tuple[str, ...]]:
     """What the first lines of a text file say, what opens it, and what there is to note."""
+    ending, where = file.ending, file.where
 
     def open_text() -> TextIO:
-        raw = open_binary()
+        raw = file.open()
         stream: Any = gzip.GzipFile(fileobj=raw) if ending.endswith(".gz") else raw
         bounded = io.BufferedReader(BoundedLines(stream, where), _BUFFER)
         return io.TextIOWrapper(bounded, encoding="utf-8-sig", newline="")
@@ -155,6 +155,32 @@ def read_blocks(open_text: Callable[[], TextIO], where: str, head: Head, chosen:
                 return
             line += len(lines)
             yield block
+
+
+def write_csv(X: NDArray[Any], names: Sequence[str], file: BinaryIO) -> None:
+    """Rows with commas between the numbers, and a header."""
+    _write_encoded(X, names, ",", file)
+
+
+def write_tsv(X: NDArray[Any], names: Sequence[str], file: BinaryIO) -> None:
+    """The same with tabs."""
+    _write_encoded(X, names, "\t", file)
+
+
+def write_text(X: NDArray[Any], names: Sequence[str], separator: str, file: TextIO) -> None:
+    """Rows as text; numbers to the last digit."""
+    header = io.StringIO()
+    csv.writer(header, delimiter=separator, lineterminator="\n").writerow(names)
+    file.write(header.getvalue())
+    for row in X.tolist():
+        file.write(separator.join(map(repr, row)))
+        file.write("\n")
+
+
+def _write_encoded(X: NDArray[Any], names: Sequence[str], separator: str, file: BinaryIO) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    write_text(X, names, separator, text)
+    text.detach()
 
 
 def _parser(head: Head, chosen: Sequence[int]) -> Callable[[list[str]], Block]:

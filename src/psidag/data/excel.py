@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from psidag.data.readers import Block, Cells, Choice, Reader, columnwise
+from psidag.data.readers import Block, Cells, Choice, Reader, TableFile, columnwise
 from psidag.data.scans import Rows
 from psidag.system.errors import InputError
 
@@ -39,9 +39,12 @@ def excel_columns(path: str | Path) -> dict[str, list[Any]]:
     return {name: [row[k] if k < len(row) else None for row in body] for name, k in zip(names, used, strict=True)}
 
 
-def open_excel(path: Path, where: str, choose: Choice) -> Reader:
+def open_excel(file: TableFile, choose: Choice) -> Reader:
     """The columns that hold numbers, and for the others where that shows."""
-    held = excel_columns(path)
+    where = file.where
+    if isinstance(file.content, bytes):
+        raise InputError(f"{where} cannot be read as an Excel file: give its path")
+    held = excel_columns(file.content)
     chosen = [list(held)[k] for k in choose(list(held), where)]
     text: dict[str, str] = {}
     numbers: dict[str, Rows] = {}

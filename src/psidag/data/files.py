@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import glob
-import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from psidag.data.arrays import open_array
-from psidag.data.delimited import open_delimited
-from psidag.data.readers import Block, Cells, Choice, Reader, joined, readable
+from psidag.data.formats import endings, format_of, sniffed
+from psidag.data.readers import Block, Cells, Choice, Reader, TableFile, joined, readable
 from psidag.data.scans import Batches, Rows, array_batches, batch_rows
 from psidag.system.errors import InputError
 
 Kind = Literal["number", "integer", "boolean", "text"]
 
-#: File endings that are read as tables.
-TABLE_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".parquet", ".arrow", ".feather", ".ipc", ".npy", ".npz", ".xlsx")
-#: Numbers of a table that are held in memory, 256 MB in double precision.
+#: How many numbers of a table are held in memory; ``"auto"`` is :data:`HOLD`, None is all of them.
+Hold = int | Literal["auto"] | None
+
+#: Numbers of a table that are held in memory if nothing else is said, 256 MB in double precision.
 HOLD = 1 << 25
-_TEXT = (".csv", ".tsv", ".tab", ".txt", "")
-_ARROW = (".parquet", ".arrow", ".feather", ".ipc")
-_MAGIC = {
-    b"PAR1": ".parquet",
-    b"ARROW1": ".arrow",
-    b"\x93NUMPY": ".npy",
-    b"PK\x03\x04": ".npz",
-    b"\x1f\x8b": ".csv.gz",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +71,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     rows: slice | None = None,
-    hold: int | None = None,
+    hold: Hold = None,
 ) -> FileTable:
     r"""Read a table from CSV, TSV, Parquet, Arrow, ``.npy`` or ``.npz``, also ``.csv.gz``; ``-`` is standard input.
 
@@ -94,9 +84,10 @@ def read_table(
         Names, or patterns such as ``gene_*``, of the columns to keep and of those to leave out.
     rows : slice, optional
         Which rows to keep.
-    hold : int, optional
-        Most numbers to hold in memory; a larger table stays in its files and is read in batches, again and again.
-        One that takes no more room than its covariance is held in any case. By default everything is held.
+    hold : int, "auto" or None
+        Most numbers to hold in memory, :data:`HOLD` of them by ``"auto"``; a larger table stays in its files and is
+        read in batches, again and again. One that takes no more room than its covariance is held in any case. By
+        default everything is held.
 
     Examples
     --------
@@ -108,6 +99,7 @@ def read_table(
     (('dose', 'effect'), [[1.0, 2.5], [0.0, nan]])
     """
     reader = open_table(path, Choice(columns, drop))
+    hold = HOLD if hold == "auto" else hold
     part = rows or slice(None)
     from_end = min(part.start or 0, part.stop or 0) < 0
     width = len(reader.columns)
@@ -154,7 +146,7 @@ def table_files(path: str | Path) -> list[Path]:
     if place.is_dir():
         files = sorted(file for file in place.rglob("*") if _is_table(file.relative_to(place)) and file.is_file())
         if not files:
-            raise InputError(f"the folder {where} holds no tables; their endings are {' '.join(TABLE_ENDINGS)}")
+            raise InputError(f"the folder {where} holds no tables; their endings are {endings()}")
         return files
     if place.exists():
         return [place]
@@ -167,47 +159,32 @@ def table_files(path: str | Path) -> list[Path]:
 
 
 def _open_content(content: bytes, where: str, choose: Choice) -> Reader:
-    return _open(content, _kind_of(content) or ".csv", where, choose)
+    return _open(content, sniffed(content) or ".csv", where, choose)
 
 
 def _sniffed(place: Path) -> str:
     """The ending that a file without one might have, by its first bytes."""
     with readable(repr(str(place))), place.open("rb") as file:
-        return _kind_of(file.read(16))
-
-
-def _kind_of(content: bytes) -> str:
-    return next((ending for magic, ending in _MAGIC.items() if content.startswith(magic)), "")
+        return sniffed(file.read(16))
 
 
 def ending_of(path: Path) -> str:
-    """The ending of a file name, with the one before ``.gz``."""
-    return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:]).lower()
+    """The ending by which the format of a file is known, or the one it has."""
+    found = format_of(path.name)
+    return path.suffix.lower() if found is None else found[1]
 
 
 def _is_table(path: Path) -> bool:
     """Whether a file in a folder is a table, by its ending; names that begin with a dot or a bar are for others."""
-    known = ending_of(path).removesuffix(".gz") in TABLE_ENDINGS
-    return known and not any(part.startswith((".", "_")) for part in path.parts)
+    return format_of(path.name) is not None and not any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _open(source: Path | bytes, ending: str, where: str, choose: Choice) -> Reader:
-    def open_binary() -> BinaryIO:
-        return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
-
-    if ending in _ARROW:
-        from psidag.data.columnar import open_columnar
-
-        return open_columnar(open_binary, ending, where, choose)
-    if ending in (".npy", ".npz"):
-        return open_array(source, ending, where, choose)
-    if ending == ".xlsx" and isinstance(source, Path):
-        from psidag.data.excel import open_excel
-
-        return open_excel(source, where, choose)
-    if ending.removesuffix(".gz") in _TEXT:
-        return open_delimited(open_binary, ending, where, choose)
-    raise InputError(f"cannot read {where}: the ending must be one of {' '.join(TABLE_ENDINGS)}")
+    # What has no ending, and no beginning that says more, is taken for text.
+    found = format_of(ending or ".txt")
+    if found is None:
+        raise InputError(f"cannot read {where}: the ending must be one of {endings()}")
+    return found[0].read(TableFile(source, ending, where), choose)
 
 
 def _cut(blocks: Iterator[Block], part: slice) -> Iterator[Block]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.containers import as_rows, check_names, check_width
-from psidag.data.files import HOLD, FileTable, read_table
+from psidag.data.files import FileTable, Hold, read_table
 from psidag.data.missing import check_missing, complete, complete_scan
 from psidag.data.moments import Moments
 from psidag.data.scans import Batches, Partitions, Rows
@@ -29,6 +29,7 @@ def as_source(
     sample_weight: ArrayLike | None = None,
     missing: str = "error",
     least_rows: int = 2,
+    hold: Hold = "auto",
     deadline: Deadline = NEVER,
 ) -> Source:
     """Make a source of an array, a table, files, Dask data, an iterator of batches, or :class:`Moments`.
@@ -50,6 +51,8 @@ def as_source(
         What to do about missing values; see :func:`psidag.data.missing.complete`.
     least_rows : int
         Fewer rows than this in a table or array are an error.
+    hold : int, "auto" or None
+        How many numbers of files are held in memory; see :func:`psidag.data.files.read_table`.
     deadline : Deadline
         When the first batch of a stream has to be there.
     """
@@ -62,7 +65,7 @@ def as_source(
             return data if answers(data) else _adopted(data, missing, least_rows)
         return Summary(data) if isinstance(data, Moments) else open_stream(iter(data), names, missing, deadline)
     if isinstance(data, str | Path):
-        data = read_table(data, hold=HOLD)
+        data = read_table(data, hold=hold)
     if isinstance(data, FileTable):
         table = data.numbers_only()
         if isinstance(table.X, Batches):

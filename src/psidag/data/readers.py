@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
@@ -60,6 +62,29 @@ class Reader:
     rows: int | None = None
     array: Rows | None = None
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file that a table is read from, or what came through a pipe in its place.
+
+    Attributes
+    ----------
+    content : Path or bytes
+        Where it is, or all of it.
+    ending : str
+        What kind it is, as the end of a name.
+    where : str
+        What messages call it.
+    """
+
+    content: Path | bytes
+    ending: str
+    where: str
+
+    def open(self) -> BinaryIO:
+        """The bytes from the first on; whoever opens them closes them."""
+        return io.BytesIO(self.content) if isinstance(self.content, bytes) else self.content.open("rb")
 
 
 class Choice:

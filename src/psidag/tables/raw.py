@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from psidag.data.delimited import MISSING, as_numbers, delimited_text
 from psidag.data.files import ending_of, read_table, table_files
-from psidag.data.readers import Choice, readable
+from psidag.data.readers import Choice, TableFile, readable
 from psidag.system.errors import InputError
 
 #: A column: numbers with NaN where they are missing, or objects with None where they are.
@@ -100,7 +100,7 @@ def _from_file(path: str | Path) -> tuple[dict[str, Column], tuple[str, ...]]:
 
 def _from_text(path: Path, ending: str) -> tuple[dict[str, Column], tuple[str, ...]]:
     where = repr(str(path))
-    head, open_text, notes = delimited_text(lambda: path.open("rb"), ending, where)
+    head, open_text, notes = delimited_text(TableFile(path, ending, where))
     width = len(head.names) + head.labelled
     with readable(where), _opened(open_text) as file:
         reader = csv.reader(file, delimiter=head.separator, skipinitialspace=head.separator == " ")
