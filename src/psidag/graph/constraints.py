@@ -172,7 +172,8 @@ class BoundConstraints:
 
     def check(self) -> None:
         """Raise if no DAG can satisfy all of it."""
-        both = np.intersect1d(self.required_keys, self.forbidden @ [self.d, 1])
+        forbidden = np.append(np.sort(self.forbidden @ np.array([self.d, 1])), -1)
+        both = self.required_keys[forbidden[np.searchsorted(forbidden[:-1], self.required_keys)] == self.required_keys]
         if len(both):
             i, j = divmod(int(both[0]), self.d)
             raise InputError(f"the edge {self.names[i]!r} -> {self.names[j]!r} is both required and forbidden")

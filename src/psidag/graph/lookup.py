@@ -7,6 +7,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ Indices = NDArray[np.intp]
 
 #: What a pattern has that a name seldom has.
 _WILD = set("*?[")
+#: What an edge may be written as; a text of two letters is no pair of columns.
+_PAIR = (tuple, list, np.ndarray)
 
 
 class Lookup:
@@ -42,12 +45,15 @@ class Lookup:
     def pairs(self, edges: Any, where: str) -> Indices:
         """Edges as sorted pairs of indices, each once; patterns stand for all pairs of what fits them."""
         given = items(edges, where, 'pairs such as ("cause", "effect")')
-        for edge in given:
-            if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) != 2:
-                raise InputError(f'{where} must be pairs such as ("cause", "effect"); got {reprlib.repr(edge)}')
-        wild = [edge for edge in given if any(map(self.is_pattern, edge))]
-        plain = given if not wild else [edge for edge in given if not any(map(self.is_pattern, edge))]
-        flat = self._plain([vertex for edge in plain for vertex in edge], where)
+        strange = [edge for edge in given if not isinstance(edge, _PAIR) or len(edge) != 2]
+        if strange:
+            raise InputError(f'{where} must be pairs such as ("cause", "effect"); got {reprlib.repr(strange[0])}')
+        wild: list[Any] = []
+        flat = self._by_name(list(chain.from_iterable(given)))
+        if flat is None:
+            wild = [edge for edge in given if any(map(self.is_pattern, edge))]
+            plain = given if not wild else [edge for edge in given if not any(map(self.is_pattern, edge))]
+            flat = self._plain([vertex for edge in plain for vertex in edge], where)
         d = max(len(self._names), 1)
         loops = flat[::2][flat[::2] == flat[1::2]]
         if len(loops):
@@ -57,7 +63,9 @@ class Lookup:
             sources, targets = (np.array(self._one(end, where), dtype=np.intp) for end in (source, target))
             grid = (sources[:, None] * d + targets[None, :]).ravel()
             keys.append(grid[grid // d != grid % d])
-        return np.column_stack(np.divmod(np.unique(np.concatenate(keys)), d)).astype(np.intp)
+        # By sorting: NumPy's unique hashes, which takes seconds for a million edges.
+        every = np.sort(np.concatenate(keys))
+        return np.column_stack(np.divmod(every[np.diff(every, prepend=-1) > 0], d)).astype(np.intp)
 
     def is_pattern(self, vertex: Any) -> bool:
         """Whether this is a text with a wildcard that is not itself the name of a column."""
@@ -71,6 +79,14 @@ class Lookup:
         if not hits:
             raise InputError(f"{where} has the pattern {vertex!r}, which no column fits; {self._hint(vertex)}")
         return hits
+
+    def _by_name(self, vertices: list[Any]) -> Indices | None:
+        """The columns if every one is given by its name: a million of them in a tenth of a second."""
+        try:
+            found = list(map(self._index.get, vertices))
+        except TypeError:
+            return None
+        return None if None in found else np.array(found, dtype=np.intp)
 
     def _plain(self, vertices: Sequence[Any], where: str) -> Indices:
         names, index = self._names, self._index

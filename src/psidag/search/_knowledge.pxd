@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t
 
 
 cdef struct Rules:
-    # By node. Lists of j are items[start[j]] ... items[start[j + 1] - 1].
+    # By node. Lists of j are items[start[j]] ... items[start[j + 1] - 1], ascending.
     bint ordered                    # whether there are tiers or required edges
     const int32_t* tier             # -1 for none
     const int32_t* required_start
@@ -15,11 +15,15 @@ cdef struct Rules:
 
 
 cdef inline bint is_listed(const int32_t* start, const int32_t* items, Py_ssize_t j, int32_t i) noexcept nogil:
-    cdef Py_ssize_t a
-    for a in range(start[j], start[j + 1]):
-        if items[a] == i:
-            return True
-    return False
+    """Whether i is on the list of j: there may be thousands of forbidden parents."""
+    cdef Py_ssize_t low = start[j], high = start[j + 1], middle
+    while low < high:
+        middle = (low + high) // 2
+        if items[middle] < i:
+            low = middle + 1
+        else:
+            high = middle
+    return low < start[j + 1] and items[low] == i
 
 
 cdef inline bint may_point(const Rules* rules, int32_t i, int32_t j) noexcept nogil:
