@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.graph.lookup import Lookup, items
-from psidag.graph.order import CycleError, Order, find_cycle, order_mask, positions
+from psidag.graph.order import CycleError, Order, edge_ends, find_cycle, order_mask, positions
 from psidag.system.errors import DataWarning, InputError, listing
 
 Vertex: TypeAlias = str | int
@@ -212,15 +212,13 @@ class BoundConstraints:
 
     def among(self, columns: NDArray[np.intp]) -> BoundConstraints:
         """What is known about these columns alone, which are numbered anew in the sequence given."""
-        number = np.full(self.d, -1, dtype=np.intp)
-        number[columns] = np.arange(len(columns))
 
-        def inside(pairs: NDArray[np.intp]) -> NDArray[np.intp]:
-            renumbered = number[pairs].reshape(-1, 2)
-            return renumbered[np.all(renumbered >= 0, axis=1)]
+        def inside(edges: sp.csr_array) -> NDArray[np.intp]:
+            return np.column_stack(edge_ends(edges[columns][:, columns])).astype(np.intp)
 
         names = tuple(self.names[k] for k in columns)
-        return BoundConstraints(names, inside(self.required), inside(self.forbidden), self.tier[columns])
+        known = inside(self.required_matrix), inside(self.forbidden_matrix)
+        return BoundConstraints(names, *known, self.tier[columns])
 
     def allowed(self) -> NDArray[np.bool_]:
         """``allowed[i, j]``: may i → j be an edge, whatever the order. The diagonal is never allowed."""

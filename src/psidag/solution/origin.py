@@ -81,7 +81,10 @@ class Origin:
 
 
 def _written(key: str, value: Any) -> str:
-    text = key if hasattr(value, "__array__") else repr(value)
+    # Arrays and prior knowledge with a million edges are not written out only to be found too long.
+    held = vars(value).values() if hasattr(value, "__dict__") else [value]
+    long = any(hasattr(part, "__len__") and len(part) > _LONGEST for part in held)
+    text = key if long or hasattr(value, "__array__") else repr(value)
     return text if len(text) <= _LONGEST and " at 0x" not in text else key
 
 
