@@ -18,15 +18,15 @@ from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source, in_memory
 from psidag.graph.constraints import Constraints
 from psidag.graph.dag import default_names
-from psidag.graph.metrics import squared_loss
 from psidag.learning.bootstrap import bootstrap
 from psidag.learning.learn import Interrupted, learn_dag
 from psidag.learning.online import OnlineLearner, load_stream
 from psidag.learning.plan import Options
-from psidag.learning.selection import loss_on_moments
+from psidag.learning.selection import squared_residuals_on_moments
 from psidag.run.loop import Callback, Engine
 from psidag.scores.named import Noise
 from psidag.solution import Confidence, Solution
+from psidag.solution.likelihood import log_likelihood, squared_residuals
 from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs
 
@@ -212,7 +212,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         return self
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Mean negative loss of new rows, −½ mean |x − intercept − Wᵀx|²; higher is better.
+        """Mean log-likelihood of new rows under the model with Gaussian noise; higher is better.
+
+        It compares models of different noise, and changes by the same constant for all of them when units do.
 
         Parameters
         ----------
@@ -229,9 +231,11 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         table = self._rows(X, sample_weight, "score", seen=True)
-        if not in_memory(table):
-            return -loss_on_moments(table.moments(), self.adjacency_, self.intercept_)
-        return -squared_loss(self.adjacency_, table.X, intercept=self.intercept_, sample_weight=table.sample_weight)
+        if in_memory(table):
+            found = squared_residuals(self.adjacency_, self.intercept_, table.X, table.sample_weight)
+        else:
+            found = squared_residuals_on_moments(table.moments(), self.adjacency_, self.intercept_)
+        return log_likelihood(found, self.solution_.residual_variance)
 
     def bootstrap(
         self,

@@ -54,4 +54,19 @@ def test_a_score_of_the_solution_is_that_of_its_equations():
     problem = simulate("ER2", d=8, n=300, seed=3)
     solution = learn_dag(problem.X + 5.0, random_state=0)
     residual = problem.X + 5.0 - solution.intercept - (problem.X + 5.0) @ solution.dag.weights
-    assert solution.score(problem.X + 5.0) == pytest.approx(-0.5 * (residual**2).sum(axis=1).mean())
+    v = solution.residual_variance
+    expected = -0.5 * (np.log(2 * np.pi * v) + residual**2 / v).sum(axis=1).mean()
+    assert solution.score(problem.X + 5.0) == pytest.approx(expected)
+
+
+def test_the_score_of_two_noises_does_not_change_sides_with_the_units():
+    problem = simulate("ER2", d=8, n=500, seed=3, n_test=500)
+    gaps = []
+    for units in (np.ones(8), 10.0 ** np.arange(-4, 4)):
+        first, second = (
+            learn_dag(problem.X * units, noise="unequal", random_state=seed).score(problem.X_test * units)
+            for seed in (0, 1)
+        )
+        empty = fit_dag(problem.X * units, np.zeros((8, 8))).score(problem.X_test * units)
+        gaps.append((first - empty, second - empty))
+    np.testing.assert_allclose(gaps[0], gaps[1], rtol=1e-6)

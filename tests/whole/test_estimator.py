@@ -38,9 +38,11 @@ def test_what_a_fit_leaves_behind():
     assert model.n_features_in_ == 12
     assert not hasattr(model, "feature_names_in_")
     residual = PROBLEM.X_test - model.intercept_ - PROBLEM.X_test @ model.adjacency_
-    assert model.score(PROBLEM.X_test) == pytest.approx(-0.5 * (residual**2).sum(axis=1).mean())
+    v = model.solution_.residual_variance
+    likelihood = -0.5 * (np.log(2 * np.pi * v) + residual**2 / v).sum(axis=1)
+    assert model.score(PROBLEM.X_test) == pytest.approx(likelihood.mean())
     weight = np.arange(1000.0)
-    weighted = -0.5 * np.average((residual**2).sum(axis=1), weights=weight)
+    weighted = np.average(likelihood, weights=weight)
     assert model.score(PROBLEM.X_test, sample_weight=weight) == pytest.approx(weighted)
 
 

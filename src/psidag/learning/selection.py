@@ -84,10 +84,12 @@ def select_edges(
     return found.weights, found.fitted(data, constraints, rule)
 
 
-def loss_on_moments(moments: Moments, W: sp.csr_array, intercept: NDArray[np.float64]) -> float:
-    """½ mean |x − intercept − Wᵀx|² of the rows behind the moments."""
+def squared_residuals_on_moments(
+    moments: Moments, W: sp.csr_array, intercept: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The mean squared residual of each equation on the rows behind the moments."""
     off = moments.mean - intercept - W.T @ moments.mean
-    return 0.5 * float(_residual_variance(moments, W).sum() + off @ off)
+    return _residual_variance(moments, W) + off**2
 
 
 def assemble(

@@ -16,7 +16,6 @@ from psidag.data.sources import Table, in_memory
 from psidag.exchange.content import Content
 from psidag.graph import separation
 from psidag.graph.dag import DAG
-from psidag.graph.metrics import squared_loss
 from psidag.graph.order import Order
 from psidag.graph.partial import PartialGraph
 from psidag.run.status import Candidate, Round, Status
@@ -26,6 +25,7 @@ from psidag.solution import class_effects, effects, prediction, storage
 from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable, direction_columns
+from psidag.solution.likelihood import log_likelihood, squared_residuals
 from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
 from psidag.solution.summary import summarise
@@ -144,14 +144,17 @@ class Solution:
         return diagnose(self.dag, self.variance, self.residual_variance, self.n_samples)
 
     def score(self, data: Any) -> float:
-        """Mean negative loss of rows, −½ mean |x − intercept − Wᵀx|²; higher is better.
+        """Mean log-likelihood of rows under the model with Gaussian noise; higher is better.
+
+        It compares models of different noise, and changes by the same constant for all of them when units do.
 
         Parameters
         ----------
         data : DataFrame, Arrow table, array or path
             Rows of the same columns, in the same order.
         """
-        return -squared_loss(self.dag, self._rows(data).X, intercept=self.intercept)
+        found = squared_residuals(self.dag.weights, self.intercept, self._rows(data).X)
+        return log_likelihood(found, self.residual_variance)
 
     def total_effect(self, source: str, target: str, *, holding: Sequence[str] = ()) -> float:
         """How much the target changes when the source is set one unit higher, along all directed paths.
