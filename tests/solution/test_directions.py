@@ -160,3 +160,12 @@ def test_frames_of_edges_hold_reasons_as_text(unequal):
     frame = unequal.edges().to_pandas()
     assert isinstance(frame, pd.DataFrame)
     assert set(frame["because"].dropna()) == {"collider"}
+
+
+def test_a_notebook_shows_the_summary_and_the_edges(unequal):
+    shown = unequal._repr_html_()
+    assert "3 edges among 4 variables" in shown
+    assert shown.count("<tr>") == 4
+    awkward = given([("<b>", "c", 2.0)])._repr_html_()
+    assert "<b>" not in awkward
+    assert "&lt;b&gt;" in awkward

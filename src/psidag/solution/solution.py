@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -365,6 +366,11 @@ class Solution:
 
     def __str__(self) -> str:
         return summarise(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the head of the summary, and the edges as a table."""
+        head = str(self).partition("\n\n")[0]
+        return f"<pre>{html.escape(head)}</pre>{self.edges()._repr_html_()}"
 
     def __repr__(self) -> str:
         return (
