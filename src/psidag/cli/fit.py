@@ -27,6 +27,7 @@ from psidag.cli.options import (
 )
 from psidag.cli.outputs import Writer, check_places, check_space, write_all
 from psidag.cli.report import check_report_path, with_command, write_report
+from psidag.data.files import FileTable
 from psidag.data.ingest import as_source
 from psidag.data.missing import Missing
 from psidag.data.resampling import check_resampling
@@ -155,15 +156,10 @@ def fit(
     if replicates is None and (draws is not None or resampling != "bootstrap"):
         raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
     check_places([*outputs, *filter(None, [draws, checkpoint])], [table, knowledge])
-    if (log or standardise) and not prepare:
-        raise InputError("--log and --standardise are steps of --prepare: give it, too")
     if group is not None and lags is None:
         raise InputError("--group tells the series of --lags apart: give the number of lags, too")
     without = [*(drop or []), *([group] if group else [])] or None
-    if prepare:
-        data = prepared_table(table, columns, without, rows, log=log, standardise=standardise)
-    else:
-        data = load_table(table, columns, without, rows, hold="auto").numbers_only()
+    data = _table(table, columns, without, rows, prepare=prepare, log=log, standardise=standardise)
     known = None if knowledge is None else Constraints.from_file(knowledge)
     if lags is not None:
         data, known = with_past(data, lags, series_of(table, group, rows), known)
@@ -208,14 +204,37 @@ def fit(
         if report is not None:
             writers.append((report, lambda path: write_report(solution, path, data)))
         whole = write_all(solution, writers) and whole
-        if as_json:
-            say_json(graphs.shown(solution, which).content().as_dict())
-        else:
-            say(in_flags(graphs.text(solution, which)))
+        _tell(solution, which, as_json)
     if interrupted or INTERRUPTS.pressed:
         raise SystemExit(130)
     if not whole:
         raise typer.Exit(2)
+
+
+def _tell(solution: Solution, which: graphs.Shown, as_json: bool) -> None:
+    """The result on standard output."""
+    if as_json:
+        say_json(graphs.shown(solution, which).content().as_dict())
+    else:
+        say(in_flags(graphs.text(solution, which)))
+
+
+def _table(
+    path: str,
+    columns: list[str] | None,
+    drop: list[str] | None,
+    rows: str | None,
+    *,
+    prepare: bool,
+    log: bool,
+    standardise: bool,
+) -> FileTable:
+    """The columns of numbers to learn from, made of others where that was asked for."""
+    if prepare:
+        return prepared_table(path, columns, drop, rows, log=log, standardise=standardise)
+    if log or standardise:
+        raise InputError("--log and --standardise are steps of --prepare: give it, too")
+    return load_table(path, columns, drop, rows, hold="auto").numbers_only()
 
 
 def _solvers() -> list[str]:

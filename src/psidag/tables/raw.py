@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def _from_text(path: Path, ending: str) -> tuple[dict[str, Column], tuple[str, .
     where = repr(str(path))
     head, open_text, notes = delimited_text(TableFile(path, ending, where))
     width = len(head.names) + head.labelled
-    with readable(where), _opened(open_text) as file:
+    with readable(where), open_text() as file:
         reader = csv.reader(file, delimiter=head.separator, skipinitialspace=head.separator == " ")
         if head.header:
             next(reader)
@@ -120,10 +120,6 @@ def _from_text(path: Path, ending: str) -> tuple[dict[str, Column], tuple[str, .
         numbers = as_numbers([cell.replace(head.decimal, ".") for cell in cells] if head.decimal != "." else cells)
         held[name] = tidy(cells) if numbers is None else numbers
     return held, notes
-
-
-def _opened(open_text: Callable[[], TextIO]) -> TextIO:
-    return open_text()
 
 
 def _from_arrow(path: Path, ending: str) -> dict[str, Column]:
