@@ -138,7 +138,7 @@ def test_bootstrap_gives_edges_their_support(sachs, call):
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
 def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "t.npy", rng.normal(size=(500, 60)) @ rng.normal(size=(60, 60)))
+    np.save(tmp_path / "t.npy", rng.normal(size=(300, 20)) @ rng.normal(size=(20, 20)))
     fit = ["fit", "t.npy", "--solver", "stochastic", "--seed", "0", "--jobs", "1"]
     kept = [*fit, "--checkpoint", "run", "--checkpoint-interval", "0.01"]
     command = [sys.executable, "-m", "psidag", *kept]

@@ -78,6 +78,15 @@ def test_stopped_before_there_is_anything(tmp_path, moment, number):
     assert err == "psidag: stopped; nothing is saved\n"
 
 
+def test_stopped_while_a_module_is_imported(tmp_path):
+    """Classes are made by running text; what a signal cuts off there must not decide how the process ends."""
+    kill = "import os, signal; os.kill(os.getpid(), signal.SIGTERM); [None for _ in range(1000)]"
+    code = f"from psidag.system.interrupts import INTERRUPTS\nwith INTERRUPTS.heeded():\n    exec({kill!r})"
+    (tmp_path / "cut.py").write_text(code)
+    done = subprocess.run([sys.executable, "-m", "cut"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "psidag: stopped; nothing is saved\n")
+
+
 def test_pipes_and_devices_are_read_like_standard_input(tmp_path):
     text = "a,b\n" + "".join(f"{x!r},{y!r}\n" for x, y in np.random.default_rng(0).normal(size=(20, 2)).tolist())
     (tmp_path / "t.csv").write_text(text)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from psidag import InputError, PsiDAG, Stochastic, fit_order, learn_dag
-from psidag.cli.app import app
+from psidag.cli.commands import app
 from psidag.data import files
 from psidag.data.files import read_table
 from psidag.data.ingest import as_source

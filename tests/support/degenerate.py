@@ -11,10 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidag import Constraints, InputError, PsiDAG, Sparse, Stochastic, bootstrap, fit_order, learn_dag
-from psidag.baselines import EqVar, SortRegress
+from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
 from psidag.data.moments import Moments
 from psidag.exchange import format_graph, parse_graph
-from support.methods import METHODS
 
 #: Methods that take milliseconds on a small table; those that take longer are drawn less often.
 QUICK = {
@@ -25,7 +24,11 @@ QUICK = {
     "sort by variance": SortRegress(),
     "stochastic": Stochastic(tau1=3, tau2=3, max_rounds=2, batch_size=8),
 }
-SLOW = {name: METHODS[name] for name in ("notears", "golem", "dagma")}
+SLOW = {
+    "notears": Notears(rho_max=1e4),
+    "golem": Golem(max_iter=200, checkpoint=100),
+    "dagma": Dagma(warm_iter=100, max_iter=200, checkpoint=100),
+}
 
 
 class Case(NamedTuple):

@@ -20,7 +20,7 @@ from psidag import (
     fit_dag,
     learn_dag,
 )
-from psidag.cli.app import app
+from psidag.cli.commands import app
 from psidag.data.files import read_table
 from psidag.data.formats import FORMATS, TableFormat
 from psidag.data.readers import Block, Reader

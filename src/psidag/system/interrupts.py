@@ -62,6 +62,9 @@ class Interrupts:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            # Python notes a KeyboardInterrupt that leaves code given as text, as that of a dataclass is, and
+            # `python -m` then dies of SIGINT at its end though it was caught. The next such code clears the note.
+            exec("")
 
 
 def _wanted() -> list[signal.Signals]:
