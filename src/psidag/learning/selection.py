@@ -89,7 +89,7 @@ def squared_residuals_on_moments(
 ) -> NDArray[np.float64]:
     """The mean squared residual of each equation on the rows behind the moments."""
     off = moments.mean - intercept - W.T @ moments.mean
-    return _residual_variance(moments, W) + off**2
+    return np.asarray(_residual_variance(moments, W) + off**2)
 
 
 def assemble(

@@ -46,4 +46,4 @@ def squared_residuals(
         part = slice(start, start + step)
         residual = X[part].astype(np.float64) @ residual_map - intercept
         total += weight[part] @ residual**2
-    return total / weight.sum()
+    return np.asarray(total / weight.sum())
