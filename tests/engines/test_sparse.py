@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,18 +17,19 @@ from psidag.graph.order import positions
 from psidag.run.loop import Task, run
 from psidag.scores.named import as_score
 from psidag.simulate import simulate
-from psidag.stages.within_order import select_within
+from psidag.stages.within_order import search_penalty, select_within
 from psidag.system.parallel import workers
 from support.awkward import awkward_tables, knowledge
+from support.optima import score_gap
 
 NOISES = ["equal", "unequal"]
 
 
-def learn(X, noise="equal", *, jobs=1, seed=0, known=None, max_time=None, **options):
+def learn(X, noise="equal", *, jobs=1, seed=0, known=None, max_time=None, start=None, **options):
     source = X if isinstance(X, Summary) else Table(X, [f"x{i}" for i in range(X.shape[1])])
     known = unconstrained(source.names) if known is None else known
     with workers(jobs) as threads:
-        task = Task(source, known, np.random.default_rng(seed), threads, as_score(noise))
+        task = Task(source, known, np.random.default_rng(seed), threads, as_score(noise), start)
         return run(Sparse(**options), task, max_time=max_time)
 
 
@@ -176,6 +178,51 @@ def test_restarts_never_end_higher_and_keep_what_is_known(noise):
     assert often.status.code == "converged"
     again = learn(problem.X, noise, known=known, restarts=5, jobs=2)
     assert again.candidate.weights.toarray().tobytes() == often.candidate.weights.toarray().tobytes()
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 10_000), noise=st.sampled_from(NOISES))
+def test_a_search_begun_at_a_graph_ends_no_higher_than_it(seed, noise):
+    X = table(seed)
+    first = learn(X, noise, restarts=0).candidate
+    again = learn(X, noise, restarts=0, start=first.weights).candidate
+    assert again.loss <= first.loss * (1 + 1e-12)
+
+
+def test_the_equal_search_begun_at_the_graph_of_the_unequal_one_is_not_stuck():
+    problem = simulate("ER6", n=2000, d=60, seed=4, ranges=((-2.0, -0.05), (0.05, 2.0)))
+    unequal = learn(problem.X, "unequal").candidate
+    begun = learn(problem.X, start=unequal.weights, restarts=0).candidate
+    ideal = learn(problem.X, start=problem.dag.weights, restarts=0).candidate
+    assert score_gap(begun, ideal, 2000, 60) < search_penalty(2000, 60) or begun.loss < ideal.loss
+
+
+def test_a_search_begun_at_a_graph_keeps_what_is_known():
+    X = table(3)
+    known = Constraints(required_edges=[(3, 7)], forbidden_edges=[(1, 2)], tiers=[[4], [5, 6]]).bind(
+        [f"x{i}" for i in range(8)]
+    )
+    start = sp.csr_array((np.zeros(3), ([0, 4, 7], [5, 6, 4])), shape=(8, 8))
+    begun = learn(X, start=start, known=known).candidate
+    assert known.respects(begun.order)
+    assert begun.weights[3, 7] != 0
+    assert begun.weights[1, 2] == 0
+
+
+@pytest.mark.parametrize(
+    ("edges", "known", "why"),
+    [
+        ([(0, 1), (1, 0)], {}, "x0"),
+        ([(0, 1)], {"forbidden_edges": [(0, 1)]}, "forbidden"),
+        ([(0, 1)], {"tiers": [[1], [0]]}, "x0"),
+    ],
+)
+def test_a_graph_that_cannot_be_begun_at_is_refused(edges, known, why):
+    X = table(0)
+    graph = sp.csr_array((np.ones(len(edges)), tuple(np.transpose(edges))), shape=(8, 8))
+    bound = Constraints(**known).bind([f"x{i}" for i in range(8)])
+    with pytest.raises(ValueError, match=f"begin at this graph.*{why}"):
+        learn(X, start=graph, known=bound)
 
 
 @pytest.mark.parametrize(("seed", "penalty"), [(404, 16.61), (415, 17.0)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 from psidag.data.correlations import Correlations
 from psidag.engines.candidates import EVERYONE, Candidates
 from psidag.graph.constraints import BoundConstraints
-from psidag.graph.order import Order, positions
+from psidag.graph.order import Order, edge_ends, positions
 from psidag.scores.policy import SMALLEST_GAIN
 from psidag.scores.score import SearchScore
 from psidag.search._grow import grow
 from psidag.search._knowledge import Knowledge
 from psidag.search._network import Network, additions, additions_among, apply_additions, select_among, write
 from psidag.stages.within_order import knowledge_lists, parent_lists, select_within
+from psidag.system.errors import InputError
 from psidag.system.parallel import SERIAL, Workers, tiles
 
 Floats = NDArray[np.float64]
@@ -114,6 +116,24 @@ def required_network(data: Correlations, order: Order, constraints: BoundConstra
     net = empty_network(data, order, constraints)
     everyone = np.arange(data.d, dtype=np.int32)
     write(data.entries, net, everyone, *parent_lists(constraints.required_matrix), lock=True)
+    return net
+
+
+def given_network(data: Correlations, graph: sp.csr_array, constraints: BoundConstraints) -> Network:
+    """The network of a given DAG and the required edges; an error that names what stands against it.
+
+    All nodes are queued.
+    """
+    edges = np.column_stack(edge_ends(graph)).astype(np.intp)
+    both = replace(constraints, required=np.unique(np.concatenate([constraints.required, edges]), axis=0))
+    try:
+        both.check()
+        order = both.nearest_order(np.arange(data.d))
+    except InputError as error:
+        raise InputError(f"the search cannot begin at this graph: {error}") from error
+    net = required_network(data, order, constraints)
+    assign_parents(data, net, both.required_matrix, np.arange(data.d))
+    net.queue_all()
     return net
 
 

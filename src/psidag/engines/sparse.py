@@ -27,6 +27,7 @@ from psidag.engines.moves import (
     Objective,
     Tried,
     add_edges,
+    given_network,
     grown_order,
     opened_network,
     polish_hubs,
@@ -101,7 +102,7 @@ class Sparse:
     Under the equal score the start is the order grown by residual variance with the parents selected in it, at 8c,
     from 4,000 columns on by way of lists of correlated columns; under the unequal score it is the empty graph, at 512c,
     and the search is repeated from random members of the equivalence class until ``quiet_rounds`` of them in a row have
-    led nowhere.
+    led nowhere. A search that is given a graph (``Task.start``) begins there, at the last level, with long walks.
 
     Parameters
     ----------
@@ -165,7 +166,8 @@ class Sparse:
         """The correlations, and the levels of the penalty."""
         data = correlations(task.source, task.workers, max_memory=self.max_memory)
         penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
-        levels = tuple(factor * penalty for factor in task.score.policy.levels)
+        levels = (1.0,) if task.start is not None else task.score.policy.levels
+        levels = tuple(factor * penalty for factor in levels)
         if data.matrix is None:
             scan = first_scan(data.columns, _listing_threshold(data, penalty), task.workers)
             return State(data, penalty, levels, scan=scan)
@@ -252,15 +254,16 @@ class Sparse:
         """The graph to start from at the first level; the order is no more than a proposal."""
         data, known, objective = state.data, task.constraints, self._objective(task, state)
         near = state.near or EVERYONE
-        if task.score.policy.grown:
+        if task.start is not None:
+            net = given_network(data, task.start, known)
+        elif task.score.policy.grown:
             if data.matrix is not None and data.d >= _LISTED_FROM:
                 near = correlated(data.matrix, _listing_threshold(data, state.penalty), task.workers)
             order = grown_order(data, known, 2 * state.penalty, objective.max_parents, near)
-        else:
-            order = known.nearest_order(order)
-        net = required_network(data, order, known)
-        if task.score.policy.grown:
+            net = required_network(data, order, known)
             select_parents(data, net, objective, known, task.workers, near)
+        else:
+            net = required_network(data, known.nearest_order(order), known)
         state = state._replace(net=net)
         self._set_score(task, state, net)
         net.set_stale(True)
@@ -338,7 +341,9 @@ class Sparse:
 
     def _limits(self, task: Task) -> tuple[float, int]:
         """How far a walk goes: in penalties, and in new parents of one node."""
-        return self.reach or task.score.policy.reach, self.max_additions or task.score.policy.additions
+        policy = task.score.policy
+        reach, additions = (policy.reach, policy.additions) if task.start is None else policy.far
+        return self.reach or reach, self.max_additions or additions
 
     def _objective(self, task: Task, state: State) -> Objective:
         cap = most_parents(state.data.count) if self.max_parents is None else self.max_parents

@@ -151,6 +151,7 @@ def _owner(engine: Engine, task: Task) -> dict[str, str]:
         "data": _digest(_traits(task.source, task)),
         "engine": f"{engine.name} {_digest(_options(engine))}",
         "noise": task.score.name,
+        "start": _digest(task.start),
         "constraints": _digest([known.required, known.forbidden, known.tier]),
         "seed": f"{type(task.rng.bit_generator).__name__} {_digest(task.rng.bit_generator.state)}",
         "generator": type(task.rng.bit_generator).__name__,

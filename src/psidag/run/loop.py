@@ -31,13 +31,18 @@ Callback = Callable[[Round, Candidate], None]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What an engine is given: data, prior knowledge, the score, randomness and threads."""
+    """What an engine is given: data, prior knowledge, the score, randomness and threads.
+
+    ``start`` is a DAG that satisfies the constraints, for an engine that can begin at one; its entries are edges,
+    whatever they weigh.
+    """
 
     source: Source
     constraints: BoundConstraints
     rng: np.random.Generator
     workers: Workers
     score: SearchScore = EQUAL
+    start: sp.csr_array | None = None
 
     @property
     def d(self) -> int:

@@ -23,6 +23,8 @@ class Policy:
         A node is walked along the order until the score has risen by this many penalties.
     additions : int
         Or until one node would take this many new parents in one exchange. A node with more parents is a hub.
+    far : (float, int)
+        The same two in a search that begins at a given graph: where another search has ended, the way on is long.
     grown : bool
         Whether the search begins at the order grown by residual variance, with the parents selected in it; otherwise
         at the graph without edges.
@@ -39,5 +41,6 @@ class Policy:
     additions: int
     grown: bool
     equivalent: bool
+    far: tuple[float, int] = (100.0, 30)
     restarts: int = 0
     restarts_up_to: int = 0
