@@ -105,3 +105,27 @@ def test_a_picture_of_nothing_is_refused(call, tmp_path):
     assert "--bootstrap" in err
     assert not (tmp_path / "c.png").exists()
     assert "psidag[plot]" in call("plot", "--help")[1]
+
+
+def test_methods_are_compared_without_a_truth(call, messy):
+    arguments = [
+        "compare",
+        "messy.csv",
+        "--prepare",
+        "--exclude",
+        "visit",
+        "--missing",
+        "drop",
+        "--methods",
+        "auto,eqvar",
+    ]
+    code, out, err = call(*arguments)
+    assert code == 0, err
+    assert "in common" in out
+    assert "-999 taken as missing" in err
+    found = json.loads(call(*arguments, "--json")[1])
+    assert [row["method"] for row in found] == ["auto", "eqvar"]
+    assert all(np.isfinite(row["log_likelihood"]) for row in found)
+    code, _, err = call("compare", "messy.csv", "--test", "messy.csv", "--prepare")
+    assert code == 2
+    assert "--truth" in err

@@ -5,9 +5,10 @@ import os
 import sys
 import time
 
+import numpy as np
 import pytest
 
-from psidag import compare
+from psidag import compare, learn_dag
 from psidag.baselines import EqVar, Golem, SortRegress
 from psidag.simulate import simulate
 from psidag.system.errors import InputError
@@ -86,3 +87,58 @@ def test_methods_go_by_their_names_too():
     assert "-" in str(scores)
     with pytest.raises(InputError, match="several"):
         compare(problem, "stochastic")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A chain in equal units, with a gap, whose graph nobody is told."""
+    X = simulate("ER2", n=400, d=8, seed=0).X
+    X[3, 2] = np.nan
+    return X
+
+
+@pytest.fixture(scope="module")
+def side_by_side(table):
+    methods = {"search": "sparse", "again": "sparse", "EqVar": EqVar(), "broken": {"solver": EqVar(), "noise": "odd"}}
+    return compare(table, methods, n_jobs=1, missing="drop", random_state=3)
+
+
+def test_without_a_truth_methods_stand_side_by_side(side_by_side):
+    search, again, eqvar, broken = side_by_side
+    assert search.measures == again.measures
+    assert search.measures["alone"] == 0
+    assert side_by_side.in_common("search", "again") == (search.graph.n_edges, 0)
+    both, turned = side_by_side.in_common("search", "EqVar")
+    assert 0 <= turned <= both <= min(search.graph.n_edges, eqvar.graph.n_edges)
+    assert eqvar.measures["alone"] == eqvar.graph.n_edges - both
+    assert broken.status == "failed"
+    text, page = str(side_by_side), side_by_side._repr_html_()
+    assert "held out" in text
+    assert all("in common" in shown and "log-likelihood" in shown for shown in (text, page))
+    assert page.count("<table>") == 2
+    with pytest.raises(InputError, match="nobody"):
+        side_by_side.in_common("search", "nobody")
+
+
+def test_held_out_rows_take_no_part_in_learning(table, side_by_side):
+    """The same rows in the same draw give the same graph and the same likelihood."""
+    drawn = np.random.default_rng(3).permutation(len(table))
+    apart, kept = np.sort(drawn[:100]), np.sort(drawn[100:])
+    fresh = table[apart][np.isfinite(table[apart]).all(axis=1)]
+    solution = learn_dag(table[kept], solver="sparse", missing="drop", random_state=3, n_jobs=1)
+    assert side_by_side[0].measures["log_likelihood"] == pytest.approx(solution.score(fresh))
+
+
+def test_a_table_too_small_to_be_split_is_refused():
+    with pytest.raises(InputError, match="judged"):
+        compare(np.random.default_rng(0).normal(size=(8, 3)), ["sparse"])
+
+
+def test_opposite_arrows_are_counted_as_turned(table):
+    from psidag import Constraints
+
+    ends = [("x0", "x1"), ("x1", "x0")]
+    methods = {f"{a} first": {"constraints": Constraints(required_edges=[(a, b)])} for a, b in ends}
+    shown = compare(table[:, :3], methods, n_jobs=1, missing="drop")
+    assert shown.in_common("x0 first", "x1 first")[1] >= 1
+    assert "turned)" in str(shown)

@@ -17,19 +17,18 @@ from psidag.cli.options import (
     AsJson,
     Columns,
     Drop,
+    MissingValues,
+    Prepare,
     Rows,
     TableFile,
-    load_table,
+    chosen_table,
     note_kinds,
-    prepared_table,
     series_of,
     with_past,
 )
 from psidag.cli.outputs import Writer, check_places, check_space, write_all
 from psidag.cli.report import check_report_path, with_command, write_report
-from psidag.data.files import FileTable
 from psidag.data.ingest import as_source
-from psidag.data.missing import Missing
 from psidag.data.resampling import check_resampling
 from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source
@@ -72,10 +71,7 @@ def fit(
     columns: Columns = None,
     drop: Drop = None,
     rows: Rows = None,
-    prepare: Annotated[
-        bool,
-        typer.Option("--prepare", help="Make numbers of yes/no, categories and dates; leave out ids and text."),
-    ] = False,
+    prepare: Prepare = False,
     log: Annotated[
         bool, typer.Option("--log", help="With --prepare: the logarithm of positive columns with a long tail.")
     ] = False,
@@ -88,10 +84,7 @@ def fit(
     group: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --lags: the column that tells series apart.")
     ] = None,
-    missing: Annotated[
-        Missing,
-        typer.Option(help="Missing values: refuse, drop rows, fill in the mean, or take pairs as they are."),
-    ] = "error",
+    missing: MissingValues = "error",
     solver: Annotated[
         str,
         typer.Option(
@@ -159,7 +152,7 @@ def fit(
     if group is not None and lags is None:
         raise InputError("--group tells the series of --lags apart: give the number of lags, too")
     without = [*(drop or []), *([group] if group else [])] or None
-    data = _table(table, columns, without, rows, prepare=prepare, log=log, standardise=standardise)
+    data = chosen_table(table, columns, without, rows, prepare=prepare, log=log, standardise=standardise)
     known = None if knowledge is None else Constraints.from_file(knowledge)
     if lags is not None:
         data, known = with_past(data, lags, series_of(table, group, rows), known)
@@ -217,24 +210,6 @@ def _tell(solution: Solution, which: graphs.Shown, as_json: bool) -> None:
         say_json(graphs.shown(solution, which).content().as_dict())
     else:
         say(in_flags(graphs.text(solution, which)))
-
-
-def _table(
-    path: str,
-    columns: list[str] | None,
-    drop: list[str] | None,
-    rows: str | None,
-    *,
-    prepare: bool,
-    log: bool,
-    standardise: bool,
-) -> FileTable:
-    """The columns of numbers to learn from, made of others where that was asked for."""
-    if prepare:
-        return prepared_table(path, columns, drop, rows, log=log, standardise=standardise)
-    if log or standardise:
-        raise InputError("--log and --standardise are steps of --prepare: give it, too")
-    return load_table(path, columns, drop, rows, hold="auto").numbers_only()
 
 
 def _solvers() -> list[str]:

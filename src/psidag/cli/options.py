@@ -9,6 +9,7 @@ import typer
 
 from psidag.cli.console import note
 from psidag.data.files import FileTable, Hold, read_table, table_files
+from psidag.data.missing import Missing
 from psidag.graph.constraints import Constraints
 from psidag.system.errors import InputError, listing
 
@@ -32,6 +33,13 @@ Drop = Annotated[
 ]
 Rows = Annotated[
     str | None, typer.Option("--rows", metavar="FROM:TO", help="Rows to keep, from 0 on, as in 0:1000 or 500:.")
+]
+Prepare = Annotated[
+    bool, typer.Option("--prepare", help="Make numbers of yes/no, categories and dates; leave out ids and text.")
+]
+MissingValues = Annotated[
+    Missing,
+    typer.Option("--missing", help="Missing values: refuse, drop rows, fill in the mean, or take pairs as they are."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 
@@ -69,6 +77,25 @@ def prepared_table(
     for sentence in (*table.notes, *table.steps):
         note(sentence)
     return table
+
+
+def chosen_table(
+    path: str,
+    columns: list[str] | None,
+    drop: list[str] | None,
+    rows: str | None,
+    *,
+    prepare: bool,
+    log: bool = False,
+    standardise: bool = False,
+    hold: Hold = "auto",
+) -> FileTable:
+    """The columns of numbers to learn from, made of others where that was asked for."""
+    if prepare:
+        return prepared_table(path, columns, drop, rows, log=log, standardise=standardise)
+    if log or standardise:
+        raise InputError("--log and --standardise are steps of --prepare: give it, too")
+    return load_table(path, columns, drop, rows, hold=hold).numbers_only()
 
 
 def text_columns(path: str, table: FileTable, rows: str | None) -> RawTable | None:

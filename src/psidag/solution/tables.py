@@ -75,11 +75,8 @@ class EdgeRows(Sequence[Row]):
         if not shown:
             return "no edges"
         columns = self._columns(shown, "->", "--")
-        padded = []
-        for heading, cells, left in columns:
-            width = max(map(len, [heading, *cells]))
-            padded.append([cell.ljust(width) if left else cell.rjust(width) for cell in [heading, *cells]])
-        lines = ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+        rows = zip(*([heading, *cells] for heading, cells, _ in columns), strict=True)
+        lines = text_table(list(rows), [left for _, _, left in columns])
         return "\n".join([*lines, *self._remarks(shown)])
 
     def _remarks(self, shown: range) -> list[str]:
@@ -116,14 +113,35 @@ class EdgeRows(Sequence[Row]):
         if not shown:
             return "<p>no edges</p>"
         columns = self._columns(shown, "→", "—")
-        head = "".join(f"<th>{html.escape(heading)}</th>" for heading, _, _ in columns)
-        rows = zip(*(cells for _, cells, _ in columns), strict=True)
-        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        rows = zip(*([heading, *cells] for heading, cells, _ in columns), strict=True)
         notes = "".join(f"<p>{html.escape(line)}</p>" for line in self._remarks(shown))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        return html_table(list(rows)) + notes
 
     def __str__(self) -> str:
         return self.to_text()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} edges)"
+
+
+def text_table(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
+    """Lines of aligned cells, the first row being the headings; ``left`` says which columns stand to the left.
+
+    Examples
+    --------
+    >>> text_table([["method", "edges"], ["a", "12"]], [True, False])
+    ['method  edges', 'a          12']
+    """
+    padded = []
+    for cells, to_left in zip(zip(*rows, strict=True), left, strict=True):
+        width = max(map(len, cells))
+        padded.append([cell.ljust(width) if to_left else cell.rjust(width) for cell in cells])
+    return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+
+
+def html_table(rows: Sequence[Sequence[str]]) -> str:
+    """The same cells as a table for notebooks."""
+    head, *body = rows
+    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    rest = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in body)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{rest}</tbody></table>"
