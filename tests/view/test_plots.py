@@ -10,10 +10,10 @@ from matplotlib.patches import FancyArrowPatch
 
 from psidag import DAG, InputError
 from psidag.exchange import write_graph
+from psidag.graph import colours
 from psidag.graph.partial import PartialGraph
 from psidag.simulate import simulate
 from psidag.view import (
-    colours,
     columns,
     plot_comparison,
     plot_confidence,

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from psidag import DataWarning, Solution, learn_dag
+from psidag.datasets import load_sachs
+from psidag.graph.partial import PartialGraph
 from psidag.run.status import Status
 from psidag.view import columns, report_html, words, write_report
 from psidag.view.payload import numbers
@@ -103,8 +105,12 @@ def remarks(solution, checks=None):
     return {remark.title: remark for remark in words.remarks(solution, checks)}
 
 
-def test_words_about_sachs():
-    solution, rows = solutions.sachs()
+def test_words_about_directions_read_off_variances():
+    """All of Sachs' proteins directed by equal variances, which they do not have."""
+    problem = load_sachs()
+    with pytest.warns(DataWarning):
+        learned = learn_dag(problem.X, names=problem.names, noise="equal", evidence=False, random_state=0)
+    solution, rows = replace(learned, graph=PartialGraph.from_dag(learned.dag)), problem.X
     said = remarks(solution, solution.check_residuals(rows))
     assert said["Noise of unequal strength"].level == "distrust"
     assert said["Directions lean on units"].level == "beware"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -182,6 +183,12 @@ class DAG:
         """The weights as a dense array."""
         dense: NDArray[np.float64] = self.weights.toarray()
         return dense
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a picture of a small graph, a line about a large one."""
+        from psidag.graph.picture import picture
+
+        return picture(self) or f"<p>{html.escape(repr(self))}</p>"
 
     def __repr__(self) -> str:
         return f"DAG({self.d} variables, {self.n_edges} edges)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.graph.dag import DAG, default_names
-from psidag.graph.order import as_adjacency
+from psidag.graph.order import CycleError, as_adjacency, positions
 from psidag.system.errors import InputError, listing
 
 #: What a direction can rest on; the first of these that directs an edge is its reason.
@@ -305,6 +306,21 @@ class PartialGraph:
             row = int(np.flatnonzero(wrong)[0])
             kind = "a directed" if self.directed[row] else "an undirected"
             raise InputError(f"{kind} edge cannot have the reason {listing([int(self.reason[row])])}")
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a picture of a small graph, undirected edges without a head; else a line."""
+        from psidag.graph.picture import picture
+
+        try:
+            inside = DAG.from_edges(self.directed_edges(), names=self.names)
+        except CycleError:
+            return f"<p>{html.escape(repr(self))}</p>"
+        # Undirected edges stand along any order that the directed ones allow.
+        place = positions(inside.order)
+        turned = ~self.directed & (place[self.sources] > place[self.targets])
+        rows, cols = np.where(turned, self.targets, self.sources), np.where(turned, self.sources, self.targets)
+        dag = DAG.from_edges(zip(rows.tolist(), cols.tolist(), strict=True), names=self.names)
+        return picture(dag, self.directed[np.lexsort((cols, rows))]) or f"<p>{html.escape(repr(self))}</p>"
 
     def __repr__(self) -> str:
         directed, undirected = self.n_directed, self.n_edges - self.n_directed

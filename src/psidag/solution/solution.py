@@ -19,6 +19,7 @@ from psidag.graph import separation
 from psidag.graph.dag import DAG
 from psidag.graph.order import Order
 from psidag.graph.partial import PartialGraph
+from psidag.graph.picture import picture
 from psidag.run.status import Candidate, Round, Status
 from psidag.simulate.graphs import Seed
 from psidag.simulate.model import LinearSEM
@@ -318,10 +319,7 @@ class Solution:
 
     def content(self) -> Content:
         """The graph with what is known of its edges and vertices, for :func:`psidag.exchange.write_graph`."""
-        W = self.dag.weights.tocoo()
-        sd = np.sqrt(self.variance)
-        sd = np.where(sd > 0, sd, np.nan)
-        values: dict[str, NDArray[Any]] = {"standardised": W.data * sd[W.row] / sd[W.col]}
+        values: dict[str, NDArray[Any]] = {"standardised": self.dag.weights.data * self._scale()}
         if self.standard_error is not None:
             values = {"standard_error": self.standard_error} | values
         values |= direction_columns(self.dag, self.graph)
@@ -351,6 +349,13 @@ class Solution:
             },
         )
 
+    def _scale(self) -> NDArray[np.float64]:
+        """What turns the weights of edges into those between variables of variance one; nan for constants."""
+        W, sd = self.dag.weights.tocoo(), np.sqrt(self.variance)
+        sd = np.where(sd > 0, sd, np.nan)
+        scale: NDArray[np.float64] = sd[W.row] / sd[W.col]
+        return scale
+
     def _provenance(self) -> dict[str, Any]:
         """What it takes to learn the same again, for machines."""
         if self.origin is None:
@@ -368,9 +373,11 @@ class Solution:
         return summarise(self)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the head of the summary, and the edges as a table."""
+        """What notebooks show: the head of the summary, a picture of a small graph, and the edges as a table."""
         head = str(self).partition("\n\n")[0]
-        return f"<pre>{html.escape(head)}</pre>{self.edges()._repr_html_()}"
+        found = direction_columns(self.dag, self.graph)["directed"]
+        drawn = picture(self.dag, found, self.dag.weights.data * self._scale()) or ""
+        return f"<pre>{html.escape(head)}</pre>{drawn}{self.edges()._repr_html_()}"
 
     def __repr__(self) -> str:
         return (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from psidag.graph import colours
 from psidag.system.errors import InputError
-from psidag.view import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from psidag.graph.layout import layered
 from psidag.solution import Solution
 from psidag.solution.edges import direction_columns
 from psidag.solution.residuals import ResidualChecks
 from psidag.view import columns, words
-from psidag.view.layout import layered
 
 _DIGITS = 4
 #: What the trace draws; longer ones are thinned out.

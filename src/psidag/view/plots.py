@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.exchange.content import as_content
+from psidag.graph import colours
 from psidag.graph.dag import DAG
 from psidag.solution import Solution
-from psidag.view import colours, columns
+from psidag.view import columns
 from psidag.view.axes import axes_for, empty, short, tidy, whole_numbers
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.exchange.content import as_content
+from psidag.graph import colours
 from psidag.graph.dag import DAG
+from psidag.graph.layout import Layout, layered
 from psidag.graph.metrics import pattern
 from psidag.solution import Solution
 from psidag.system.errors import InputError
-from psidag.view import colours, columns
+from psidag.view import columns
 from psidag.view.axes import axes_for, empty, short, tidy
-from psidag.view.layout import Layout, layered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +24,21 @@ _SWEEPS = 12
 _COLUMN = 20
 _STAGGER = 0.6
 _GOLDEN = (5**0.5 - 1) / 2
+#: What the columns of :func:`psidag.lagged` are called: how far back is the number.
+_PAST = re.compile(r"\[t-(\d+)\]$")
 
 
 class Layout(NamedTuple):
     """The layer of each vertex (its column, causes first), and its coordinates in units of one vertex.
 
-    Vertices without edges have the layer −1 and stand in a block of their own below the others.
+    Vertices without edges have the layer −1 and stand in a block of their own below the others. ``bends`` has the
+    heights at which each edge, in the order of the stored weights, crosses the layers between its ends.
     """
 
     layer: Integers
     x: Floats
     y: Floats
+    bends: tuple[tuple[float, ...], ...] = ()
 
 
 def layered(dag: DAG) -> Layout:
@@ -44,6 +49,8 @@ def layered(dag: DAG) -> Layout:
     that they cross; heights are then the least squares of edge heights with vertices at least one apart, which is
     an isotonic regression for each layer. Full layers are staggered. Time grows with the number of edges.
 
+    Of a graph with columns ``x[t-1]``, ``x[t-2]`` …, what is longer ago stands farther left.
+
     Examples
     --------
     >>> layered(DAG.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("d", "c")])).layer.tolist()
@@ -52,15 +59,19 @@ def layered(dag: DAG) -> Layout:
     rows, cols = (ends.astype(np.intp) for ends in dag.weights.tocoo().coords)
     alone = np.ones(dag.d, dtype=bool)
     alone[rows] = alone[cols] = False
-    layer = _layers(dag)
+    layer = _in_time(dag, _layers(dag), rows, cols)
     layer[alone] = -1
     x = layer.astype(np.float64)
     y = np.zeros(dag.d)
+    bends: tuple[tuple[float, ...], ...] = ((),) * len(rows)
     if len(rows):
-        y = _heights(layer, rows, cols)[: dag.d]
+        y, crossings = np.split(_heights(layer, rows, cols), [dag.d])
+        if len(crossings):
+            ends = np.cumsum(layer[cols] - layer[rows] - 1)[:-1]
+            bends = tuple(tuple(part.tolist()) for part in np.split(crossings, ends))
         _stagger(layer, x, y)
     _place_alone(alone, x, y)
-    return Layout(layer, x, y)
+    return Layout(layer, x, y, bends)
 
 
 def _layers(dag: DAG) -> Integers:
@@ -77,6 +88,29 @@ def _layers(dag: DAG) -> Integers:
         if below:
             layer[v] = min(layer[u] for u in below) - 1
     return np.array(layer, dtype=np.intp)
+
+
+def _in_time(dag: DAG, layer: Integers, rows: Integers, cols: Integers) -> Integers:
+    """The layers with each moment in a band of its own, the past to the left; as they are where there is no past."""
+    found = [_PAST.search(name) for name in dag.names]
+    back = np.array([int(past[1]) if past else 0 for past in found], dtype=np.intp)
+    if not back.any() or (back[rows] < back[cols]).any():
+        return layer
+    joined = np.union1d(rows, cols)
+    shifted = layer.copy()
+    begin = 0
+    for moment in sorted(set(back[joined].tolist()), reverse=True):
+        here = joined[back[joined] == moment]
+        # Within a band the longest paths decide, counted from its own first vertex.
+        _, rank = np.unique(layer[here], return_inverse=True)
+        shifted[here] = begin + (0 if moment and not _joined_within(back, rows, cols, moment) else rank)
+        begin = int(shifted[here].max()) + 1
+    return shifted
+
+
+def _joined_within(back: Integers, rows: Integers, cols: Integers, moment: int) -> bool:
+    """Whether edges run between variables of one moment."""
+    return bool(((back[rows] == moment) & (back[cols] == moment)).any())
 
 
 def _heights(layer: Integers, rows: Integers, cols: Integers) -> Floats:
