@@ -199,7 +199,15 @@ def measure(order: tuple[Cell, int], report: Report) -> dict[str, Any]:
     watched = Watched(engine, method, cell, judge, meter, report)
     data = _fresh_rows(problem, meter) if method.stream else problem.X
     try:
-        solution = learn_dag(data, watched, noise="equal", random_state=cell.seed, n_jobs=threads, names=problem.names)
+        solution = learn_dag(
+            data,
+            watched,
+            noise="equal",
+            evidence=False,  # for directions: no part of what is compared
+            random_state=cell.seed,
+            n_jobs=threads,
+            names=problem.names,
+        )
     except MemoryError:
         return _so_far(watched, "over_memory", f"out of memory at {meter.seconds():.0f} s", meter)
     except Exception as error:
@@ -216,7 +224,7 @@ def measure(order: tuple[Cell, int], report: Report) -> dict[str, Any]:
 
 def _warm_up(threads: int) -> None:
     """Learn something once: what is imported on first use is not the method's."""
-    learn_dag(np.eye(4), EqVar(), noise="equal", n_jobs=threads)
+    learn_dag(np.eye(4), EqVar(), noise="equal", evidence=False, n_jobs=threads)
 
 
 def _fresh_rows(problem: Problem, meter: Meter) -> Iterator[NDArray[Any]]:
