@@ -8,7 +8,7 @@ import pytest
 from psidag import Constraints, learn_dag
 from psidag.data.correlations import correlations
 from psidag.data.ingest import as_source
-from psidag.directions.calibration import CURVES, MARK, discoveries
+from psidag.directions.calibration import CURVES, MARK, ODDS, discoveries
 from psidag.directions.claims import Grounds, claim_directions
 from psidag.graph.extension import check
 from psidag.graph.orientation import open_colliders
@@ -108,7 +108,7 @@ def test_yes_or_no_columns_are_never_directed_by_shape():
         assert "x2" not in (a, b) or graph.because(a, b) != "shape" or graph.evidence(a, b).derived
 
 
-@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
+@pytest.mark.parametrize("curve", [*CURVES.values(), ODDS], ids=[*CURVES, "odds"])
 def test_curves_rise_and_mirror(curve):
     delta = np.linspace(0, 40, 200)
     p = curve(delta)

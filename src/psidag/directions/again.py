@@ -24,9 +24,6 @@ from psidag.system.parallel import SERIAL
 
 Floats = NDArray[np.float64]
 
-#: Graphs of few nodes are often dense: there a single search misses the best graph more often than not.
-_RESTARTS, _RESTARTED = 2, 12
-
 
 def search_again(
     dag: DAG,
@@ -93,7 +90,7 @@ def _best_with(source: Source, edge: tuple[int, int], known: BoundConstraints, c
     except CycleError:
         return None
     task = Task(source, wanted, np.random.default_rng(0), SERIAL, UNEQUAL)
-    best = run(Sparse(restarts=_RESTARTS if source.d <= _RESTARTED else 0, quiet_rounds=1), task).candidate
+    best = run(Sparse(restarts=0, quiet_rounds=1), task).candidate
     weights: sp.csr_array = best.weights
     return weights
 

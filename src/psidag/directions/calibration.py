@@ -38,6 +38,9 @@ CURVES: Mapping[str, Curve] = {
     "shape": Curve((0.0, 3.0, 6.0, 12.0, 20.0), (0.55, 0.8, 0.95, 0.99, 0.998)),
 }
 
+#: From log-odds over all graphs of a small table to the probability that a collider's arrow is right.
+ODDS = Curve((0.0, 1.5, 2.5, 3.25, 4.0, 5.5, 7.0), (0.5, 0.7, 0.84, 0.91, 0.95, 0.98, 0.995))
+
 
 def discoveries(p_values: Floats, level: float = 1 - MARK) -> NDArray[np.bool_]:
     """Which of many hypotheses to reject, so that of the rejected ones at most this share is true on average.

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from psidag.data.correlations import Correlations
+from psidag.directions import exact
 from psidag.directions.again import search_again
-from psidag.directions.calibration import CURVES, MARK, discoveries
+from psidag.directions.calibration import CURVES, MARK, ODDS, discoveries
 from psidag.directions.independence import PairTests, has_shape, noises, pair_tests, thinned
 from psidag.directions.profile import Costs, Profile
 from psidag.graph.constraints import BoundConstraints
@@ -141,23 +142,33 @@ class _Claims:
         classes = markov_class(self.dag)
         compelled = classes.directed[classes.rows_of(self.dag)]
         rows = np.flatnonzero(compelled & (self.reason == NOTHING))
-        self._claim("collider", rows, self._collider_differences(rows, self.known))
+        self._claim("collider", rows, *self._collider_evidence(rows, self.known))
 
-    def _collider_differences(self, rows: NDArray[np.intp], known: BoundConstraints) -> Floats:
-        """Δ of the unequal score, which alone can tell colliders from chains."""
+    def _collider_evidence(self, rows: NDArray[np.intp], known: BoundConstraints) -> tuple[Floats, Floats]:
+        """Δ of the unequal score, which alone can tell colliders from chains, and what is made of it."""
         score = ResidualScore(self._sample, self.grounds.price)
+        if self.dag.d <= exact.MOST:
+            return self._over_all_graphs(score, rows, known)
         settled = not (self.grounds.equal or self.grounds.by_shape)
         profile = replace(self._profile, required=_pairs(known.required))
         delta = self._differences("collider", score, rows, settled=settled, profile=profile)
         if self.dag.d <= _WHOLE:
             mark = CURVES["collider"].mark
             delta = search_again(self.dag, self.grounds.data, score, self._pairs(rows), delta, mark, known)
-        return delta
+        return delta, CURVES["collider"](delta)
+
+    def _over_all_graphs(self, score: Costs, rows: NDArray[np.intp], known: BoundConstraints) -> tuple[Floats, Floats]:
+        """Δ to the best of all graphs, and the probability from the odds over all of them."""
+        graphs = exact.AllGraphs(score, known)
+        price, pairs = self.grounds.price, self._pairs(rows)
+        likely = exact.likely_price(price, self.grounds.data.count, self.dag.d, self.dag.n_edges)
+        return graphs.differences(pairs), ODDS(graphs.log_odds(pairs, price - likely))
 
     def _by_equal_variances(self) -> None:
         rows = np.flatnonzero(self.reason == NOTHING)
         score = ResidualScore(self._sample, self.grounds.price, prior=self._prior)
-        self._claim("equal variances", rows, self._differences("equal variances", score, rows, settled=False))
+        delta = self._differences("equal variances", score, rows, settled=False)
+        self._claim("equal variances", rows, delta, CURVES["equal variances"](delta))
 
     @cached_property
     def _prior(self) -> Prior | None:
@@ -191,7 +202,8 @@ class _Claims:
         score = ResidualScore(
             self._sample, self.grounds.price, prior=self._prior, shaped=noise, apart=self.grounds.apart
         )
-        self._claim("shape", chosen, self._differences("shape", score, chosen, settled=not self.grounds.equal))
+        delta = self._differences("shape", score, chosen, settled=not self.grounds.equal)
+        self._claim("shape", chosen, delta, CURVES["shape"](delta))
 
     def _tests(self, few: Floats, rows: NDArray[np.intp]) -> tuple[PairTests, NDArray[np.bool_]]:
         given = []
@@ -208,9 +220,8 @@ class _Claims:
         profile = replace(profile or self._profile, mark=CURVES[reason].mark)
         return profile.differences(score, self._pairs(rows), self.workers, settled=settled)
 
-    def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats) -> None:
+    def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats, probability: Floats) -> None:
         """Keep the evidence, and the claims that it supports; what points the other way as surely contradicts them."""
-        probability = CURVES[reason](delta)
         better = np.abs(delta) > np.abs(self.delta[rows])
         self.delta[rows[better]], self.probability[rows[better]] = delta[better], probability[better]
         self.reason[rows[probability >= MARK]] = REASONS.index(reason)
@@ -229,15 +240,21 @@ class _Claims:
             premises = [self._premises(row, graph) for row in rows.tolist()]
             held = replace(self.known, required=np.array(sorted(given), dtype=np.intp).reshape(-1, 2))
             follows = np.array([bool(each) for each in premises], dtype=bool)
-            delta = np.full(len(rows), np.inf)
-            delta[follows] = self._collider_differences(rows[follows], held)
-            weak = np.flatnonzero(CURVES["collider"](delta) < MARK)
-            demoted = {x: delta[k] for k in weak for x in premises[k] if self.reason[x] != REASONS.index("knowledge")}
+            if not follows.any():
+                return graph
+            delta, probability = self._collider_evidence(rows[follows], held)
+            weak = np.flatnonzero(follows)[probability < MARK]
+            evidence = dict(zip(np.flatnonzero(follows).tolist(), zip(delta, probability, strict=True), strict=True))
+            demoted = {
+                x: evidence[k]
+                for k in weak.tolist()
+                for x in premises[k]
+                if self.reason[x] != REASONS.index("knowledge")
+            }
             if not demoted:
                 return graph
-            for x, consequence in demoted.items():
-                self.reason[x], self.delta[x] = NOTHING, consequence
-                self.probability[x] = float(CURVES["collider"](np.array(consequence)))
+            for x, (of_consequence, surely) in demoted.items():
+                self.reason[x], self.delta[x], self.probability[x] = NOTHING, of_consequence, surely
 
     def _concluded(self) -> PartialGraph:
         directed = (self.reason >= 0) & (self.reason < CONFLICT)

@@ -172,9 +172,8 @@ def _tests(x: Floats, y: Floats) -> tuple[Floats, ...]:
     for cause, effect in ((x, y), (y, x)):
         features = _features(cause)
         linear = effect - slope * cause
-        basis = np.linalg.qr(_splines(cause))[0]
-        curve = effect - _onto(basis, effect)
-        scale = _onto(np.linalg.qr(_scale_terms(cause))[0], np.abs(curve))
+        curve = effect - _onto(_whitened(_splines(cause)), effect)
+        scale = _onto(_whitened(_scale_terms(cause)), np.abs(curve))
         scale = np.maximum(scale, 0.25 * np.abs(curve).mean(axis=1, keepdims=True))
         varying = _entropy(curve / scale) + np.log(scale).mean(axis=1)
         values = (*_dependence(_features(linear), features), *_dependence(_features(curve), features))
@@ -196,10 +195,20 @@ def _features(u: Floats) -> Floats:
     """Whitened functions of each row of u, as an array of shape (m, n, 5); those without variation are zero."""
     c = np.clip(_standard(u), -4.0, 4.0)
     F = np.stack([c, np.tanh(c), np.log(np.cosh(c)), np.cos(2 * c), np.sin(2 * c)], axis=2)
-    F -= F.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh(np.swapaxes(F, 1, 2) @ F)
-    kept = values > 1e-10 * values[:, -1:]
-    return np.asarray(F @ (vectors * np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)[:, None, :]))
+    return _whitened(F - F.mean(axis=1, keepdims=True))
+
+
+def _whitened(F: Floats) -> Floats:
+    """Orthonormal combinations of the functions of each pair; zeros in the place of those that are superfluous.
+
+    From their Gram matrix, which takes a tenth of the time of an orthogonal factorisation; twice, since a Gram matrix
+    squares what is nearly collinear, and the second one is close to the identity.
+    """
+    for _ in range(2):
+        values, vectors = np.linalg.eigh(np.swapaxes(F, 1, 2) @ F)
+        kept = values > 1e-14 * values[:, -1:]
+        F = F @ (vectors * np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)[:, None, :])
+    return F
 
 
 def _dependence(a: Floats, b: Floats) -> tuple[Floats, Floats]:

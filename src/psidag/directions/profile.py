@@ -170,11 +170,13 @@ class Profile:
             for proposed in (variant.fewer, variant.more):
                 moves = proposed(held)
                 asked = dict.fromkeys(family for move in moves for family in move)
-                yield [*asked, *((v, variant.parents(v)) for v in {v for v, _ in asked})]
+                now = {v: (v, variant.parents(v)) for v, _ in asked}
+                yield [*asked, *now.values()]
+                change_of = {family: known[family] - known[now[family[0]]] for family in asked}
                 gained = 0.0
                 paying = []
                 for move in moves:
-                    change = sum(known[family] - known[family[0], variant.parents(family[0])] for family in move)
+                    change = change_of[move[0]] if len(move) == 1 else change_of[move[0]] + change_of[move[1]]
                     if change < -_GAIN:
                         paying.append((change, move))
                 touched: set[int] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import insort
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -283,11 +283,11 @@ def _edges(graph: sp.csr_array, constraints: BoundConstraints) -> Edges:
 
 def without(parents: Parents, i: int) -> Parents:
     """The parents but one."""
-    return tuple(p for p in parents if p != i)
+    at = bisect_left(parents, i)
+    return parents[:at] + parents[at + 1 :] if at < len(parents) and parents[at] == i else parents
 
 
 def with_parent(parents: Parents, i: int) -> Parents:
     """The parents and one more, in ascending order."""
-    more = list(parents)
-    insort(more, i)
-    return tuple(more)
+    at = bisect_left(parents, i)
+    return (*parents[:at], i, *parents[at:])
