@@ -58,7 +58,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         The same seed gives the same bits on one machine, on any number of threads, unless ``max_time`` ended the run.
         Another processor rounds differently and may end in another optimum of equal standing.
     half_life : float, optional
-        For ``partial_fit``: after so many more rows a row weighs half, so that a process that drifts is followed. By
+        For ``partial_fit``: after this many more rows a row weighs half, so that a process that drifts is followed. By
         default nothing is forgotten.
     evidence : bool, optional
         Whether to measure the evidence for each direction; by default up to 1,000 columns.

@@ -74,7 +74,7 @@ def test_the_selection_of_parents_is_spread_over_the_workers(machines):
     same(fit_order(PROBLEM.X, PROBLEM.dag.order, n_jobs=machines), expected)
     assert isinstance(machines, Mapper)
     with workers(machines) as threads:
-        processes = set(threads.afar.map(lambda _: (time.sleep(0.05), os.getpid())[1], range(20)))
+        processes = set(threads.remote.map(lambda _: (time.sleep(0.05), os.getpid())[1], range(20)))
     assert len(processes) == 2
     assert os.getpid() not in processes
 

@@ -35,7 +35,7 @@ def cell(method, *, seed=0, seconds=30.0, memory=4000.0, to_goal=False, problem=
 
 
 def made_up(method, seconds, *, graph="ER2", d=100, noise="gaussian", seed=0, gradients=1e5, **more):
-    """A row that met the criterion after so many seconds, or, with None, never did."""
+    """A row that met the criterion after this many seconds, or, with None, never did."""
     met = seconds is not None
     given = {
         "status": "converged",

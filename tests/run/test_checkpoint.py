@@ -59,7 +59,7 @@ def essence(solution):
 
 
 def broken_off(path, steps, data=PROBLEM.X, engine=None, **options):
-    """A run that ends without warning after so many steps, each of which left a checkpoint."""
+    """A run that ends without warning after this many steps, each of which left a checkpoint."""
     left = [steps]
 
     class Mortal(Checkpoint):

@@ -41,11 +41,11 @@ class Baseline:
         return None
 
     def memory(self, n: int, d: int) -> float:
-        """Bytes at the most, beside the data: so many matrices of d × d numbers."""
+        """Bytes at the most, beside the data: this many matrices of d × d numbers."""
         return 8.0 * self._matrices * d**2
 
     def work(self, d: int) -> Work:
-        """A step is so many times d³ operations at the least; to cut cycles and to choose edges takes a few more."""
+        """A step is this many times d³ operations at the least; to cut cycles and to choose edges takes a few more."""
         return Work(self._cubes * d**3, 4.0 * d**3)
 
 

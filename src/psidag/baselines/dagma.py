@@ -72,7 +72,7 @@ class Dagma(Baseline):
     learning_rate, beta1, beta2 : float
         Adam's.
     checkpoint : int
-        A round is so many iterations. A stage is over when its objective changes by less than the fraction
+        A round is this many iterations. A stage is over when its objective changes by less than the fraction
         ``tolerance`` in a round.
     tolerance : float
         See ``checkpoint``.

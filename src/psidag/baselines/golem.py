@@ -65,7 +65,7 @@ class Golem(Baseline):
     max_iter : int
         Iterations of a phase; there is no other end.
     checkpoint : int
-        A round is so many iterations.
+        A round is this many iterations.
 
     References
     ----------

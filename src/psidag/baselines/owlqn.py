@@ -38,7 +38,7 @@ def start(smooth: Smooth, penalty: Floats, x: Floats) -> Descent:
 
 
 def advance(smooth: Smooth, penalty: Floats, state: Descent, iterations: int) -> Descent:
-    """At most so many iterations towards argmin f(x) + Σ penalty |x|, fewer if they converge.
+    """At most this many iterations towards argmin f(x) + Σ penalty |x|, fewer if they converge.
 
     OWL-QN: an L-BFGS direction from the pseudo-gradient, without the components that disagree with it, and a
     line search that stays in the orthant the pseudo-gradient points to. Where the penalty is zero, it is

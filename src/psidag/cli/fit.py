@@ -79,7 +79,7 @@ def fit(
         bool, typer.Option("--standardise", help="With --prepare: bring all columns to variance one.")
     ] = False,
     lags: Annotated[
-        int | None, typer.Option(min=1, help="Rows are in the order of time: so many earlier ones beside each.")
+        int | None, typer.Option(min=1, help="Rows are in the order of time: this many earlier ones beside each.")
     ] = None,
     group: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --lags: the column that tells series apart.")
@@ -124,7 +124,7 @@ def fit(
     replicates: Annotated[
         int | None,
         typer.Option(
-            "--bootstrap", metavar="TIMES", help="Learn from so many draws of the rows: the support of edges."
+            "--bootstrap", metavar="TIMES", help="Learn from this many draws of the rows: the support of edges."
         ),
     ] = None,
     resampling: Annotated[

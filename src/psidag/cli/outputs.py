@@ -45,7 +45,7 @@ def check_places(outputs: Iterable[str], inputs: Iterable[str | None] = ()) -> N
 
 
 def check_space(outputs: Iterable[str], d: int) -> None:
-    """Raise if the disk has no room for a graph of so many variables, by a rough count."""
+    """Raise if the disk has no room for a graph of this many variables, by a rough count."""
     for path in outputs:
         size = _EACH * d + (2.0 * d**2 if path.lower().endswith(".matrix.csv") else 0)
         check_writable(path, size + (_PAGE if path.lower().endswith((".html", ".htm")) else 0))

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 #: A column whose variance given the others is below this share of its own is taken as a combination of them.
 _COLLINEAR = 1e-9
-#: Up to so many columns combinations are looked for: the factorisation takes a second there.
+#: Up to this many columns combinations are looked for: the factorisation takes a second there.
 _MOST_COLUMNS = 3000
 
 

@@ -18,7 +18,7 @@ from psidag.system.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
 
-#: From so many columns on, correlations of rows are held in single precision: 400 MB at 10,000 columns.
+#: From this many columns on, correlations of rows are held in single precision: 400 MB at 10,000 columns.
 SINGLE_FROM = 4000
 #: What the correlations may take of the machine's memory.
 _SHARE = 0.25

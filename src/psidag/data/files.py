@@ -200,7 +200,7 @@ def _cut(blocks: Iterator[Block], part: slice) -> Iterator[Block]:
 
 
 def _take(blocks: Iterator[Block], most: int | None) -> tuple[list[Block], bool]:
-    """Blocks until they have more than so many numbers, and whether there are no more."""
+    """Blocks until they have more than this many numbers, and whether there are no more."""
     held, numbers = [], 0
     for block in blocks:
         held.append(block)

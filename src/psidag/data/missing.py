@@ -169,7 +169,7 @@ def _repair(R: Floats) -> Floats:
 
 
 class _Gaps(NamedTuple):
-    """Of so many rows: how many values each column misses, or has infinite, and the first row of it."""
+    """Of this many rows: how many values each column misses, or has infinite, and the first row of it."""
 
     rows: int
     times: NDArray[np.intp]

@@ -12,7 +12,7 @@ import numpy as np
 
 from psidag.system.memory import check_available
 
-#: No deflated byte becomes more than so many.
+#: No deflated byte becomes more than this many.
 _MOST_INFLATED = 1032
 
 

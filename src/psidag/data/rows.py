@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 #: Rows of a stream that are set aside; a stream that is shorter is kept whole and treated as a table.
 PILOT = 1000
-#: At most so many rows of a table are set aside: the loss is known well enough from them.
+#: At most this many rows of a table are set aside: the loss is known well enough from them.
 _MOST_HELD_OUT = 2000
 
 

@@ -26,15 +26,15 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-#: Residuals that one thread multiplies at a time with so many columns: the products stay in its cache.
+#: Residuals that one thread multiplies at a time with this many columns: the products stay in its cache.
 _NODES, _COLUMNS = 512, 1024
 #: Blocks of nodes in one slice of a scan.
 _BLOCKS = 2
 #: Rows of a matrix that one thread looks through at a time.
 _ROWS = 64
-#: A list has no more than so many nodes from one scan, the strongest.
+#: A list has no more than this many nodes from one scan, the strongest.
 _MOST = 1024
-#: So many correlations per column are kept on average: where there are more of note, the weaker ones wait for a scan.
+#: This many correlations per column are kept on average: where there are more of note, the weaker ones wait for a scan.
 _AVERAGE = 64
 
 
@@ -189,7 +189,7 @@ def _spread(d: int) -> slice:
 
 
 def _enough(squares: NDArray[np.floating], columns: int, least: float) -> float:
-    """A level that not too many of the squared correlations of so many columns exceed; ``least`` if it is enough."""
+    """The lowest level, at or above ``least``, that few enough squared correlations of this many columns exceed."""
     above, kept = squares[squares > least], _AVERAGE * columns
     if len(above) <= kept:
         return least
@@ -214,7 +214,7 @@ def _matches(left: Singles, columns: Singles, level: Floats) -> tuple[NDArray[np
 
 
 def _strongest(row: NDArray[np.intp], column: Ints, strength: Singles) -> tuple[NDArray[np.intp], Ints]:
-    """At most so many columns of each row."""
+    """At most this many columns of each row."""
     if not len(row) or np.bincount(row).max() <= _MOST:
         return row, column
     by_strength = np.lexsort((column, -strength, row))

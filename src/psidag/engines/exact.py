@@ -57,7 +57,7 @@ class Exact:
     gradient_steps : int
         Steps of A1 a round. Some 30 to 100 give the best orders; with many more A1 forgets where it came from.
     max_rounds, patience, tol :
-        Stop after so many rounds, or when the loss has not fallen by the fraction ``tol`` for ``patience`` rounds.
+        Stop after this many rounds, or when the loss has not fallen by the fraction ``tol`` for ``patience`` rounds.
 
     Notes
     -----
@@ -164,7 +164,7 @@ class Exact:
 
     def _model(self, task: Task, order: Order) -> Model:
         moments = task.source.moments(task.workers)
-        return evident_model(*correlations(moments), moments.count, order, task.constraints, task.workers.afar)
+        return evident_model(*correlations(moments), moments.count, order, task.constraints, task.workers.remote)
 
     def _within(self, task: Task, state: State, order: Order) -> Candidate:
         allowed = None if task.constraints.empty else state.allowed

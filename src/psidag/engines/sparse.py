@@ -47,7 +47,7 @@ from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
 from psidag.system.tree import stored_array, stored_order
 
-#: From so many columns on the first order and parents come from lists of correlated columns.
+#: From this many columns on the first order and parents come from lists of correlated columns.
 _LISTED_FROM = 4000
 #: A node is listed for another if it would pay with this share of its variance left.
 _SCANNED = 0.8
@@ -116,10 +116,10 @@ class Sparse:
         neighbours. By default 5 under the unequal score up to 300 columns, which frees the few searches that get
         stuck there; 20 find a little more. Otherwise none: under the equal score they found nothing at 1,000 columns.
     reach : float, optional
-        A node is walked along the order until the score has risen by so many penalties; 5 under the equal score,
+        A node is walked along the order until the score has risen by this many penalties; 5 under the equal score,
         100 under the unequal one, where the way to a better order leads over higher ground.
     max_additions : int, optional
-        Or until one node would take so many new parents in one exchange; 8 and 30.
+        Or until one node would take this many new parents in one exchange; 8 and 30.
     max_parents : int, optional
         Most parents of a node apart from required ones; a quarter of n by default.
     max_rounds : int
@@ -224,7 +224,7 @@ class Sparse:
         net = None if held["net"] is None else restore_network(state.data, task.constraints, held["net"])
         level, levels = int(held["level"]), tuple(map(float, held["levels"]))
         if not 0 <= level < len(levels) or not all(0 <= price < math.inf for price in levels):
-            raise ValueError("a level that there is not")
+            raise ValueError("a level of the penalty that does not exist")
         return state._replace(
             net=net,
             level=level,

@@ -66,7 +66,7 @@ class Stochastic:
     holdout : float
         Share of the rows set aside to judge the rounds; 0 to judge them by the rows that they learn from.
     max_rounds, patience, tol :
-        Stop after so many rounds, or when the loss on the rows set aside has not fallen by the fraction
+        Stop after this many rounds, or when the loss on the rows set aside has not fallen by the fraction
         ``tol`` for ``patience`` rounds. Without patience (0) the last round is the answer, not the best.
     start : array of shape (d, d), optional
         W₀ to start from; zero by default.
@@ -243,7 +243,7 @@ class Stochastic:
         order, W = best.order, best.weights
         ordering = as_ordering(self.ordering)
         if self.order is None and reads_model(ordering):
-            order, weights, _ = settled(moments, order, ordering, task.constraints, task.workers.afar)
+            order, weights, _ = settled(moments, order, ordering, task.constraints, task.workers.remote)
             W = weights.toarray()
         if moments.count > task.d:
             allowed = None if task.constraints.empty else task.constraints.allowed()

@@ -19,7 +19,7 @@ _OF_DESCENT = ("weights", "average", "gradient", "averaged", "here")
 
 
 class Squares(NamedTuple):
-    """Sums of squares by column, over so many rows."""
+    """Sums of squares by column, over this many rows."""
 
     rows: int
     total: NDArray[np.float64]

@@ -24,7 +24,7 @@ def describe() -> str:
 
 
 def pinned(threads: int) -> dict[str, str]:
-    """The environment of a process that may use so many threads."""
+    """The environment of a process that may use this many threads."""
     return {name: str(threads) for name in _THREAD_VARIABLES}
 
 

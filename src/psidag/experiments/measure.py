@@ -28,9 +28,9 @@ from psidag.system.process import Report, peak_megabytes, reset_peak
 
 #: The next look at an iterate is when the clock has come so much further …
 _NEXT_LOOK = 1.08
-#: … and looking has not taken longer than the run itself and so many seconds.
+#: … and looking has not taken longer than the run itself and this many seconds.
 _LOOKING_AHEAD = 2.0
-#: Weights of at least so many variables and at most so many entries for each are judged row by row, others by the
+#: Weights of at least this many variables and at most this many entries for each are judged row by row, others by the
 #: second moments of the rows: the same number by one product of d × d matrices.
 _WIDE, _SPARSE = 2000, 50
 #: The paper's threshold.
@@ -187,7 +187,7 @@ class Watched:
 
 
 def measure(order: tuple[Cell, int], report: Report) -> dict[str, Any]:
-    """Run a cell on so many threads: the measurements of its row."""
+    """Run a cell on this many threads: the measurements of its row."""
     cell, threads = order
     method = METHODS[cell.method]
     warnings.simplefilter("ignore", DataWarning)

@@ -19,7 +19,7 @@ from psidag.experiments.table import ResultTable, Row
 from psidag.system.parallel import Mapper
 from psidag.system.process import run_apart
 
-#: Wall seconds after which a cell is killed: so many times its budget, because its clock stands still while it is
+#: Wall seconds after which a cell is killed: this many times its budget, because its clock stands still while it is
 #: judged and other work may hold it up, and these for starting and drawing the problem.
 _PATIENCE, _GRACE = 6.0, 300.0
 

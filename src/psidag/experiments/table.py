@@ -162,7 +162,7 @@ class ResultTable:
 
 
 def recorded_rows(n: int) -> list[Row]:
-    """The rows of the run that is shipped with psidag, of problems with so many rows to learn from and of real data."""
+    """Rows of the run that comes with psidag: those of problems with this many rows to learn from, and of real data."""
     file = resources.files("psidag.experiments") / "recorded.jsonl"
     if not file.is_file():
         return []

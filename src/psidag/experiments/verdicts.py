@@ -35,7 +35,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many, with Wilson's interval of 95 % for the chance of one."""
+    """A count out of a number of trials, with Wilson's interval of 95 % for the chance of one."""
 
     count: int
     total: int

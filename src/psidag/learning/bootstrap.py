@@ -30,11 +30,11 @@ from psidag.system.clock import Deadline
 from psidag.system.errors import InputError
 from psidag.system.parallel import SERIAL, Jobs, Mapper, Workers, tiles, workers
 
-#: Up to so many columns replicates are learned side by side, a thread each; beyond, one by one by all threads.
+#: Up to this many columns replicates are learned side by side, a thread each; beyond, one by one by all threads.
 _ABREAST = 2000
 #: Seconds after which what is done is written to the file again.
 _KEEP_EVERY = 30.0
-#: So many replicates for each worker of a cluster go there at a time.
+#: This many replicates for each worker of a cluster go there at a time.
 _GROUP = 4
 
 #: The weights of a replicate, which of its directions are known, and whether its engine came to an end of its own.
@@ -152,11 +152,11 @@ def bootstrap(
         learner = _Learner(resampler, plan, begun.entropy)
         stop = _Stop(max_time)
         numbers = range(begun.replicates, int(replicates))
-        if threads.afar is threads:
+        if threads.remote is threads:
             results = _on_threads(learner, numbers, threads, stop)
         else:
             groups = learner.groups(numbers, threads, stop)
-            results = (learned for group in groups for learned in _spread(learner, group, threads.afar, stop))
+            results = (learned for group in groups for learned in _spread(learner, group, threads.remote, stop))
         return _collect(results, begun, int(replicates), stop, file, progress)
 
 
@@ -190,7 +190,7 @@ class _Learner:
             yield group
 
     def __call__(self, piece: tuple[int, float | None]) -> Learned | None:
-        """A replicate by its number, or None if it is not learned within so many seconds."""
+        """A replicate by its number, or None if it is not learned within this many seconds."""
         number, seconds = piece
         try:
             return self.learn(number, SERIAL, _Stop(seconds))

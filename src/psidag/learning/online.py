@@ -49,7 +49,7 @@ class OnlineLearner:
     thousand rows are there it learns from those it has). For any other engine the moments are kept, and it
     runs when the answer is asked for.
 
-    With a ``half_life`` a row weighs half as much after so many more rows, a quarter after twice as many: the
+    With a ``half_life`` a row weighs half as much after this many more rows, a quarter after twice as many: the
     answer is that of a window which moves on. Only moments forget.
     """
 

@@ -73,7 +73,7 @@ def select_edges(
     if threshold is None:
         moments = source.moments(threads)
         C, sd = correlations(moments)
-        model = evident_model(C, sd, moments.count, candidate.order, constraints, threads.afar)
+        model = evident_model(C, sd, moments.count, candidate.order, constraints, threads.remote)
         edges = constraints.with_required(model.weights)
         rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
     else:

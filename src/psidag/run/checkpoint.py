@@ -22,7 +22,7 @@ from psidag.system.tree import Arrays, flatten, stored_order, unflatten
 _KIND = Kind("psidag-checkpoint", 1, "psidag checkpoint")
 #: Writing takes at most this share of the time.
 _SHARE = 0.05
-#: Data are recognised by so many numbers of them at the most, of rows at equal distances.
+#: Data are recognised by this many numbers of them at the most, of rows at equal distances.
 _SAMPLE = 1 << 22
 
 

@@ -187,7 +187,7 @@ class Solution:
         source, target : str
             Names of variables.
         data : DataFrame, Arrow table, array or path, optional
-            The training rows: the interval then comes from so many draws of them, with the weights fitted anew in the
+            The training rows: the interval then comes from this many draws of them, with the weights fitted anew in the
             same graph. Without them it is that of a normal distribution.
         replicates : int
             How many draws.

@@ -24,7 +24,7 @@ class Stability:
     threshold : float
         The support from which on an edge is stable.
     bound : float
-        At most so many edges are expected that are stable by chance.
+        At most this many edges are expected that are stable by chance.
     average : float
         How many edges a replicate has on average.
     possible : int
@@ -87,7 +87,7 @@ def expected_false(
 def least_threshold(
     wanted: float, average: float, possible: int, pairs: int, assumption: Assumption = "unimodal"
 ) -> float:
-    """The lowest support, among those that so many pairs can have, at which no more false edges are expected."""
+    """The lowest support, among those that this many pairs can have, at which no more false edges are expected."""
     for times in range(pairs + 2, 2 * pairs + 1):
         if expected_false(times / (2 * pairs), average, possible, pairs, assumption) <= wanted:
             return times / (2 * pairs)

@@ -14,7 +14,7 @@ from psidag.system.text import printable_name
 #: A NamedTuple whose first two fields are source and target.
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
-#: So many rows a notebook shows.
+#: This many rows a notebook shows.
 _SHOWN = 20
 
 

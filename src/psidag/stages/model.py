@@ -46,7 +46,7 @@ def implied_covariance(model: Model) -> Floats:
 
 
 def evident_weights(W: NDArray[np.floating], sd: Floats, noise: float, rows: float) -> sp.csr_array:
-    """The weights that so many rows support: rows · (W[i, j] sd_i)² ≥ price · noise, as for a parent on its own.
+    """The weights that this many rows support: rows · (W[i, j] sd_i)² ≥ price · noise, as for a parent on its own.
 
     Averages of gradients give every pair a weight; what is left of the useless ones would add up in an order.
     """

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from psidag.stages.refinement import LEAST, Climb, Move, Pair, with_parent, without
 
-#: When one edge is forbidden, the graph around it makes so many changes at the most.
+#: When one edge is forbidden, the graph around it makes this many changes at the most.
 _LOCAL_MOVES = 40
 
 

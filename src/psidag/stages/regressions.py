@@ -1,4 +1,4 @@
-"""The regression of every node of a DAG on its parents, those of nodes with as many parents at a time."""
+"""The regression of every node of a DAG on its parents; nodes with equally many parents are solved together."""
 
 from __future__ import annotations
 

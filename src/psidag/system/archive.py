@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from psidag.system.atomic import replacing
 from psidag.system.errors import InputError
 
-#: Arrays go to the file in pieces of so many bytes.
+#: Arrays go to the file in pieces of this many bytes.
 _PIECE = 1 << 24
 
 

@@ -16,7 +16,7 @@ class TimeOver(Exception):  # noqa: N818  (an event, not an error: the run ends 
 
 
 class Deadline:
-    """A point in time, so many seconds from now; None is never.
+    """A point in time, this many seconds from now; None is never.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class Deadline:
             raise TimeOver
 
     def affords(self, operations: float) -> bool:
-        """Whether so many floating-point operations of one thread end in time, or not much later."""
+        """Whether this many floating-point operations of one thread end in time, or not much later."""
         return self.seconds is None or operations / _PACE <= self.left + self._grace
 
     def before(self, operations: float) -> Deadline:
-        """The deadline of what so many operations have to follow."""
+        """The deadline of what this many operations have to follow."""
         if self.seconds is None:
             return self
         earlier = Deadline(self.seconds)

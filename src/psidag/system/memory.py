@@ -88,7 +88,7 @@ def _physical_memory() -> float:
 
 
 def check_available(needed: float, what: str) -> None:
-    """Raise if so many bytes cannot be had, before anything is taken."""
+    """Raise if this many bytes cannot be had, before anything is taken."""
     free = available()
     if free is not None and needed > free:
         raise InputError(f"{what} would take {as_text(needed)} of memory, and {as_text(free)} are free")

@@ -47,21 +47,21 @@ class Workers:
     """
 
     def __init__(
-        self, jobs: int, pool: ThreadPoolExecutor | None, afar: Mapper | None = None, deadline: Deadline = NEVER
+        self, jobs: int, pool: ThreadPoolExecutor | None, remote: Mapper | None = None, deadline: Deadline = NEVER
     ) -> None:
         self.jobs = jobs
         self.deadline = deadline
         self._pool = pool
-        self._afar = afar
+        self._remote = remote
 
     def until(self, deadline: Deadline) -> Workers:
         """The same threads, who leave their work with a :class:`TimeOver` between two pieces when time is over."""
-        return Workers(self.jobs, self._pool, self._afar, deadline)
+        return Workers(self.jobs, self._pool, self._remote, deadline)
 
     @property
-    def afar(self) -> Mapper:
+    def remote(self) -> Mapper:
         """Where pieces of work go that share no memory: a cluster if there is one, else these threads."""
-        return self if self._afar is None else self._afar
+        return self if self._remote is None else self._remote
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """``[work(item) for item in items]``, in parallel where there is more than one item and thread."""
@@ -116,18 +116,18 @@ def available_cores() -> int:
 @contextmanager
 def workers(n_jobs: Jobs = None) -> Iterator[Workers]:
     """Threads for one call: ``None`` or -1 for all cores, or their number; a cluster goes with all cores here."""
-    afar = n_jobs if isinstance(n_jobs, Mapper) else None
-    jobs = available_cores() if afar is not None or n_jobs in (None, -1) else n_jobs
+    remote = n_jobs if isinstance(n_jobs, Mapper) else None
+    jobs = available_cores() if remote is not None or n_jobs in (None, -1) else n_jobs
     if not isinstance(jobs, int) or jobs < 1:
         raise InputError(
             f"n_jobs must be a positive number, -1 or None for all cores, or a psidag.cluster; got {n_jobs!r}"
         )
     with one_blas_thread():
         if jobs == 1:
-            yield Workers(1, None, afar)
+            yield Workers(1, None, remote)
         else:
             with ThreadPoolExecutor(jobs) as pool:
-                yield Workers(jobs, pool, afar)
+                yield Workers(jobs, pool, remote)
 
 
 class _Held:

@@ -15,7 +15,7 @@ from psidag.tables.kinds import ColumnKind, look, sentinel
 from psidag.tables.profile import Profile
 from psidag.tables.raw import RawTable
 
-#: So many columns are looked at one by one.
+#: This many columns are looked at one by one.
 _LOOKED_AT = 5000
 #: Robust standard deviations from the median that make an outlier.
 _FAR = 10.0
@@ -107,7 +107,7 @@ def units_factor(found: Profile) -> float:
 
 
 def rows_advice(rows: int, columns: int) -> str:
-    """Whether so many rows are enough for so many columns."""
+    """Whether this many rows are enough for this many columns."""
     if rows <= columns:
         return f"{rows} for {columns} columns: only the strongest edges can be told from chance"
     if rows < 10 * columns:

@@ -13,7 +13,7 @@ from psidag.tables.raw import Column
 
 ColumnKind = Literal["number", "yes/no", "few values", "category", "date", "id", "text", "constant", "empty"]
 
-#: A text column with at most so many values is one of categories.
+#: A text column with at most this many values is one of categories.
 MOST_CATEGORIES = 20
 _YES = ("yes", "y", "true", "t", "on", "1", "positive", "present", "ja", "si", "oui")
 _NAMED_ID = re.compile(r"(?i)(^|[^a-z])(id|ids|uuid|guid|key|index|idx|row|rownames?|nr|no|code|unnamed: 0)$")

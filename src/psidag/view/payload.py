@@ -137,7 +137,7 @@ def _facts(solution: Solution) -> list[list[str]]:
 
 
 def numbers(values: ArrayLike, digits: int = _DIGITS) -> list[float | int | None]:
-    """Floats with so many significant digits; whole ones without a point, what is not finite as None.
+    """Floats with this many significant digits; whole ones without a point, what is not finite as None.
 
     Examples
     --------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Up to so many rows have their name beside them.
+#: Up to this many rows have their name beside them.
 _NAMED = 40
 #: Matrices above this size are drawn as a point an edge.
 _DENSE = 400

@@ -28,7 +28,7 @@ _PART = 60
 _WIDE, _HIGH = 1.5, 0.55
 _BENDS = (0.0, 0.08, -0.08, 0.16, -0.16, 0.26, -0.26)
 _HUBS = 3
-#: Up to so many edges have their weight beside them.
+#: Up to this many edges have their weight beside them.
 _WEIGHED = 30
 
 
