@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from psidag.engines.comparison import Compared
 from psidag.system.parallel import Workers, tiles
 from psidag.system.tree import stored_array
 
@@ -41,12 +42,22 @@ _AVERAGE = 64
 class Candidates(NamedTuple):
     """Lists of nodes that may be parents: those of j are ``items[start[j]:start[j + 1]]``, ascending.
 
-    ``seen`` are the marks (:func:`parent_marks`) of the parents that each node had when it was last scanned.
+    ``seen`` are the marks (:func:`parent_marks`) of the parents that each node had when it was last scanned; all
+    pairs with a squared correlation above ``level`` are listed.
     """
 
     start: Longs
     items: Ints
     seen: NDArray[np.uint64]
+    level: float = 0.0
+
+    def unseen(self, weights: sp.csr_array, level: Floats) -> NDArray[np.intp]:
+        """The nodes whose parents have changed since they were compared, and who may have gained candidates by it.
+
+        A node looks for squared products above ``level[j]`` with its residual. A column that is not correlated with its
+        parents has the same product with the node itself: where the lists go down to that level it is on them.
+        """
+        return np.flatnonzero((parent_marks(weights) != self.seen) & (level < self.level))
 
 
 class Scan(NamedTuple):
@@ -97,26 +108,24 @@ def correlated(matrix: NDArray[np.floating], least: float, workers: Workers) -> 
 
     counts, items = zip(*workers.map(work, tiles(d, _ROWS)), strict=True)
     start = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    return Candidates(start, np.concatenate(items), np.zeros(d, np.uint64))
+    return Candidates(start, np.concatenate(items), np.zeros(d, np.uint64), float(bound) ** 2)
 
 
-def advance(columns: Singles, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
+def advance(compared: Compared, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
     """The next slice of a scan. Without weights residuals are the columns, and a pair is looked at once."""
     now = slice(scan.done, scan.done + _BLOCKS * _NODES)
     slice_, level = scan.nodes[now], scan.level[now]
+    columns = compared.columns
     into = None if weights is None else sp.csc_array(weights).astype(np.float32).T
 
     def work(part: slice) -> Ints:
         nodes = slice_[part]
         if into is None:
-            first = scan.done + part.start
-            row, column, _ = _matches(columns[nodes], columns[first:], level[part])
-            column = column + np.int32(first)
-            upper = column > nodes[row]
-            row, column = row[upper], column[upper]
+            # All nodes in their order: the first of the slice is the number of its column.
+            row, column, _ = compared.matches(columns[nodes], level[part], int(nodes[0]), above=True)
         else:
             residuals = columns[nodes] - into[nodes] @ columns
-            row, column, strength = _matches(residuals, columns, level[part])
+            row, column, strength = compared.matches(residuals, level[part])
             other = column != nodes[row]
             row, column = _strongest(row[other], column[other], strength[other])
         return np.stack([nodes[row].astype(np.int32), column])
@@ -134,15 +143,15 @@ def listed(scan: Scan, d: int, before: Candidates | None = None, marks: NDArray[
     keys = pairs[0] * d + pairs[1]
     seen = np.zeros(d, np.uint64)
     if before is None:
-        keys = np.concatenate([keys, pairs[1] * d + pairs[0]])
+        keys, level = np.concatenate([keys, pairs[1] * d + pairs[0]]), float(scan.level.max(initial=0.0))
     else:
         old = np.repeat(np.arange(d), np.diff(before.start)) * d + before.items
-        keys, seen = np.concatenate([old, keys]), before.seen.copy()
+        keys, seen, level = np.concatenate([old, keys]), before.seen.copy(), before.level
     if marks is not None:
         seen[scan.nodes] = marks[scan.nodes]
     keys = np.unique(keys)
     start = np.searchsorted(keys, np.arange(d + 1) * d).astype(np.int64)
-    return Candidates(start, (keys % d).astype(np.int32), seen)
+    return Candidates(start, (keys % d).astype(np.int32), seen, level)
 
 
 def parent_marks(weights: sp.csr_array) -> NDArray[np.uint64]:
@@ -160,14 +169,14 @@ def stored_candidates(held: Any, d: int) -> Candidates | None:
     """Lists out of a file; ValueError if they are none of these columns."""
     if held is None:
         return None
-    start, items, seen = held
+    start, items, seen, level = held
     if len(start) == 0:
         return EVERYONE
     start = stored_array(start, (d + 1,), np.int64)
     items = stored_array(items, (len(items),), np.int32)
     if start[0] != 0 or start[-1] != len(items) or np.any(np.diff(start) < 0) or _outside(items, d):
         raise ValueError("lists of candidates that do not fit the columns")
-    return Candidates(start, items, stored_array(seen, (d,), np.uint64))
+    return Candidates(start, items, stored_array(seen, (d,), np.uint64), float(level))
 
 
 def stored_scan(held: Any, d: int) -> Scan | None:
@@ -198,19 +207,6 @@ def _enough(squares: NDArray[np.floating], columns: int, least: float) -> float:
 
 def _outside(nodes: NDArray[np.integer], d: int) -> bool:
     return bool(nodes.size) and not (nodes.min() >= 0 and nodes.max() < d)
-
-
-def _matches(left: Singles, columns: Singles, level: Floats) -> tuple[NDArray[np.intp], Ints, Singles]:
-    """Rows, columns and squares of the products r = left · columns with r² > level."""
-    bar = level.astype(np.float32)[:, None]
-    found = []
-    for part in tiles(len(columns), _COLUMNS):
-        squares = left @ columns[part].T
-        squares *= squares
-        row, column = np.nonzero(squares > bar)
-        found.append((row, (column + part.start).astype(np.int32), squares[row, column]))
-    rows, cols, strengths = (np.concatenate(each) for each in zip(*found, strict=True))
-    return rows, cols, strengths
 
 
 def _strongest(row: NDArray[np.intp], column: Ints, strength: Singles) -> tuple[NDArray[np.intp], Ints]:

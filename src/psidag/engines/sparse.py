@@ -22,6 +22,7 @@ from psidag.engines.candidates import (
     stored_candidates,
     stored_scan,
 )
+from psidag.engines.comparison import Compared
 from psidag.engines.moves import (
     Fits,
     Objective,
@@ -63,7 +64,8 @@ class State(NamedTuple):
     ``confirmed`` says that no node is left to which additions have not been looked for at this level; ``best`` is
     the lowest score of the closing rounds and ``quiet`` how many of them have passed without a lower one;
     ``optimum`` is the best of the graphs at which a search has ended. Where correlations are not held, ``near`` are
-    the candidates listed so far, and ``scan`` is the comparison under way that will add to them.
+    the candidates listed so far, ``scan`` is the comparison under way that will add to them, and ``compared`` are the
+    columns as scans compare them.
     """
 
     data: Correlations
@@ -82,6 +84,7 @@ class State(NamedTuple):
     steps: int = 0
     near: Candidates | None = None
     scan: Scan | None = None
+    compared: Compared | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +173,7 @@ class Sparse:
         levels = tuple(factor * penalty for factor in levels)
         if data.matrix is None:
             scan = first_scan(data.columns, _listing_threshold(data, penalty), task.workers)
-            return State(data, penalty, levels, scan=scan)
+            return State(data, penalty, levels, scan=scan, compared=Compared.of(data.columns, task.workers))
         return State(data, penalty, levels, near=EVERYONE)
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
@@ -188,10 +191,10 @@ class Sparse:
         last = state.level + 1 == len(state.levels)
         if last and state.data.matrix is None and state.near is not None:
             fits = read(state.net, task.d)
-            unseen = np.flatnonzero(parent_marks(fits.weights) != state.near.seen)
+            level = _SCANNED * self._objective(task, state).least_gain(state.data, fits)
+            unseen = state.near.unseen(fits.weights, level)
             if len(unseen):
-                level = _SCANNED * self._objective(task, state).least_gain(state.data, fits)[unseen]
-                return self._count(state._replace(scan=Scan(unseen, level)))
+                return self._count(state._replace(scan=Scan(unseen, level[unseen])))
         if last and not state.confirmed:
             return self._confirm(task, state, state.net)
         return self._close(task, state, state.net, last)
@@ -214,7 +217,7 @@ class Sparse:
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
         kept = state._asdict()
-        for found_again in ("data", "penalty"):
+        for found_again in ("data", "penalty", "compared"):
             del kept[found_again]
         return kept | {"net": None if state.net is None else dump_network(state.net, state.data.d)}
 
@@ -246,7 +249,7 @@ class Sparse:
         """Bytes at the most, beside the data: correlations, or the columns that they come from, and the search."""
         wide = is_wide(n, d)
         if wide and not matrix_fits(d, self.max_memory):
-            return 4.0 * n * d + _NODE_BYTES * d
+            return 5.0 * n * d + _NODE_BYTES * d
         matrix = 4.0 * d * (d + n) if wide and d >= SINGLE_FROM else 24.0 * d**2
         return matrix + _NODE_BYTES * d / 2
 
@@ -273,7 +276,7 @@ class Sparse:
         """The next slice of a comparison of nodes with all columns; at its end the lists, and another look at them."""
         data, net = state.data, state.net
         weights = None if net is None else read(net, data.d).weights
-        scan = advance(data.columns, scan, weights, task.workers)
+        scan = advance(state.compared or Compared(data.columns), scan, weights, task.workers)
         if not scan.ended:
             return self._count(state._replace(scan=scan))
         near = listed(scan, data.d, state.near, None if weights is None else parent_marks(weights))

@@ -1,0 +1,172 @@
+"""Columns compared with all columns: in small integers where the processor is fast with them, then exactly.
+
+A column x of unit length is held in steps of a quarter of its standard deviation, cut off at 31 of them. What is held
+is g x + e with e orthogonal to x; for most columns g is 1 and |e| is 0.072. The product of two such columns is g g'
+times their correlation up to an error of about |e| / √n from each. So a pair is passed over only where its small
+product lies four standard errors below the bar (one in 30,000 of those that just reach it), and computed exactly
+otherwise. Columns that lose more, because of far outliers, are compared in single precision throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.search._compare import available, compare, confirm, quantise
+from psidag.system.parallel import Workers, tiles
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int32]
+
+#: The step of the small integers, in standard deviations of a column.
+_STEP = 0.25
+#: The largest |e|, and the smallest g, of a column that is compared in small integers.
+_LOST, _GAIN = 0.1, 0.9
+#: Standard errors below the bar at which a pair is passed over.
+_DOUBT = 4.0
+#: The kernel takes so many rows at a time.
+_WIDTH = 256
+#: Fewer rows than this are mostly padding.
+_LEAST_ROWS = 192
+#: Where more columns than this share are compared in single precision, all of them are.
+_COARSE = 0.25
+#: Columns that one thread takes at a time.
+_COLUMNS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The columns that nodes are compared with.
+
+    Attributes
+    ----------
+    columns : array of shape (d, n)
+        Columns of unit length, or zero.
+    small : array of shape (d, width), optional
+        The same in small integers, zeros where a column is ``coarse``; None where that is of no use.
+    sums : array of shape (d,)
+        The sum of each row of ``small``.
+    coarse : array of int
+        Columns that are compared in single precision.
+    gain : float
+        The smallest g of the others.
+    """
+
+    columns: Singles
+    small: NDArray[np.int8] | None = None
+    sums: Ints | None = None
+    coarse: NDArray[np.intp] | None = None
+    gain: float = 1.0
+
+    @classmethod
+    def of(cls, columns: Singles, workers: Workers) -> Compared:
+        """In small integers if the processor is fast with them and the columns lose little by it."""
+        d, n = columns.shape
+        if not available() or n < _LEAST_ROWS:
+            return cls(columns)
+        small, sums, gain, error = _small(columns, np.ones(d, np.float32), workers)
+        fine = _fine(gain, error)
+        coarse = np.flatnonzero(~fine)
+        if len(coarse) > _COARSE * d:
+            return cls(columns)
+        small[coarse], sums[coarse] = 0, 0
+        return cls(columns, small, sums, coarse, float(gain[fine].min()))
+
+    def matches(
+        self, left: Singles, level: Floats, first: int = 0, above: bool = False
+    ) -> tuple[NDArray[np.intp], Ints, Singles]:
+        """Rows, columns and squares of the products r = left · columns with r² > level.
+
+        Only columns from ``first`` on are looked at; with ``above``, row i stands for column ``first + i``, and only
+        columns beyond it are.
+        """
+        if self.small is None or self.sums is None or self.coarse is None:
+            return _above(*_products(left, self.columns, level, first), first, above)
+        n = left.shape[1]
+        length = np.linalg.norm(left, axis=1)
+        small, _, gain, error = _small(left, length)
+        bar = np.divide(np.sqrt(level), length, out=np.full(len(left), np.inf), where=length > 0)
+        lowest = bar * gain * self.gain - _DOUBT * np.sqrt((error**2 + _LOST**2) / n)
+        # Where rounding could hide what is looked for, the integers are of no use.
+        fine = _fine(gain, error) & (lowest > 0.5 * bar)
+        bound = np.where(fine, np.minimum(lowest * n / _STEP**2, 2**30), 2**30).astype(np.int32)
+        row, column = _compared(small, self.small[first:], self.sums[first:], bound, 0 if above else -len(left))
+        square = np.empty(len(row), np.float32)
+        kept = confirm(left, self.columns[first:], level.astype(np.float32), row, column, square)
+        found = [(row[:kept].astype(np.intp), column[:kept] + np.int32(first), square[:kept])]
+        rough = np.flatnonzero(~fine)
+        if len(rough):
+            r, c, s = _products(left[rough], self.columns, level[rough], first)
+            found.append(_above(rough[r], c, s, first, above))
+        if fine.any() and len(self.coarse):
+            some = np.flatnonzero(fine)
+            r, c, s = _products(left[some], self.columns[self.coarse], level[some])
+            r, c = some[r], self.coarse[c].astype(np.int32)
+            later = c >= first
+            found.append(_above(r[later], c[later], s[later], first, above))
+        rows, columns, squares = (np.concatenate(each) for each in zip(*found, strict=True))
+        # By row and column, whichever way they were found.
+        order = np.lexsort((columns, rows))
+        return rows[order], columns[order], squares[order]
+
+
+def _fine(gain: Singles, error: Singles) -> NDArray[np.bool_]:
+    return np.asarray((gain >= _GAIN) & (error <= _LOST))
+
+
+def _small(
+    rows: Singles, length: Singles, workers: Workers | None = None
+) -> tuple[NDArray[np.int8], Ints, Singles, Singles]:
+    """Rows of these lengths in small integers, with their sums and what they lose: g, and the length of e."""
+    m, n = rows.shape
+    small = np.empty((m, -(-n // _WIDTH) * _WIDTH), np.int8)
+    sums, gain, error = np.empty(m, np.int32), np.empty(m, np.float32), np.empty(m, np.float32)
+    step = (length * np.float32(_STEP / math.sqrt(n))).astype(np.float32)
+
+    def work(part: slice) -> None:
+        quantise(rows[part], step[part], small[part], sums[part], gain[part], error[part])
+
+    if workers is None:
+        work(slice(0, m))
+    else:
+        workers.map(work, tiles(m, _COLUMNS))
+    return small, sums, gain, error
+
+
+def _compared(
+    left: NDArray[np.int8], right: NDArray[np.int8], sums: Ints, bound: Ints, beyond: int
+) -> tuple[Ints, Ints]:
+    """The pairs that the kernel lists, with as much room as they take."""
+    room = 64 * len(left)
+    while True:
+        row, column = np.empty(room, np.int32), np.empty(room, np.int32)
+        count = compare(left, right, sums, bound, beyond, row, column)
+        if count <= room:
+            return row[:count].copy(), column[:count].copy()
+        room = count
+
+
+def _products(left: Singles, columns: Singles, level: Floats, first: int = 0) -> tuple[NDArray[np.intp], Ints, Singles]:
+    """The same in single precision, by the BLAS."""
+    bar = level.astype(np.float32)[:, None]
+    found = [(np.empty(0, np.intp), np.empty(0, np.int32), np.empty(0, np.float32))]
+    for part in tiles(len(columns) - first, _COLUMNS):
+        squares = left @ columns[first + part.start : first + part.stop].T
+        squares *= squares
+        row, column = np.nonzero(squares > bar)
+        found.append((row, (column + part.start + first).astype(np.int32), squares[row, column]))
+    rows, cols, strengths = (np.concatenate(each) for each in zip(*found, strict=True))
+    return rows, cols, strengths
+
+
+def _above(
+    row: NDArray[np.intp], column: Ints, square: Singles, first: int, above: bool
+) -> tuple[NDArray[np.intp], Ints, Singles]:
+    if not above:
+        return row, column, square
+    beyond = column > row + first
+    return row[beyond], column[beyond], square[beyond]
