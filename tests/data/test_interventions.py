@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psidag import InputError
+from psidag import DataWarning, InputError
 from psidag.data.interventions import Interventions
 
 NAMES = ("dose", "diet", "a,b")
@@ -45,8 +45,7 @@ def test_other_words_and_separators():
 def test_the_same_targets_are_one_condition():
     targets = Interventions(["dose,diet", "diet,dose", ("diet", "dose"), None]).bind(NAMES)
     assert targets.conditions == ((), (0, 1))
-    assert not targets.tells_apart(0, 1)
-    assert targets.tells_apart(0, 2)
+    assert [(batch, rows.tolist()) for batch, rows in targets.rows_in(1)] == [(None, [0, 1, 2])]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +55,7 @@ def test_the_same_targets_are_one_condition():
         ([None, "dose;diet"], "'dose;diet' in row 1.*separat|'dose;diet' in row 1"),
         ([None, 3], "None, a name or several names; got 3"),
         ("target", "goes with a table that has this column"),
+        (7, "name of a column, or a label for each row"),
     ],
 )
 def test_what_cannot_be_meant(labels, says):
@@ -82,3 +82,32 @@ def test_every_row_has_a_label_and_every_equation_has_rows():
     with pytest.raises(InputError, match="'dose' was set in every row"):
         always.bind(NAMES).check(3)
     Interventions(always.labels, kind="shift").bind(NAMES).check(3)
+
+
+def test_a_name_that_is_also_a_list_of_names_is_refused():
+    with pytest.raises(InputError, match="name of a column, and of several"):
+        Interventions(["a,b"]).bind(("a", "b", "a,b"))
+    assert Interventions([["a,b"]]).bind(("a", "b", "a,b")).conditions == ((), (2,))
+
+
+def test_conditions_by_name():
+    named = {"heat": ["dose", "diet"], "cold": "dose", "plain": None}
+    assert conditions(["heat", "cold", "plain", None], targets=named) == [(0, 1), (0,), (), ()]
+    with pytest.raises(InputError, match="'wet' in row 1 is not among"):
+        conditions(["heat", "wet"], targets=named)
+    with pytest.raises(InputError, match="'heat' is there twice"):
+        Interventions(["heat"], targets=[("heat", "dose"), ("heat", "diet")])
+    assert conditions(["heat"], targets=[("heat", "dose"), ("heat", "dose")]) == [(0,)]
+
+
+def test_rows_without_a_label_beside_controls_are_said():
+    with pytest.warns(DataWarning, match="1 rows have no label .* and 2 say that nothing was"):
+        Interventions(["control", None, "control", "dose"]).bind(NAMES)
+
+
+def test_batches_are_one_for_each_row():
+    with pytest.raises(InputError, match="1 batches for 2 rows"):
+        Interventions([None, None], batch=["x"]).bind(NAMES)
+    with pytest.raises(InputError, match="column 'day' with the batches"):
+        Interventions([None, None], batch="day").bind(NAMES)
+    assert Interventions("set", batch="day").columns == ("set", "day")

@@ -1,56 +1,79 @@
-"""Moments of the rows that tell about a node, against the rows themselves."""
+"""The score of experiments: equal to that of pooled rows without targets, and to plain formulas with them."""
+
+import math
 
 import numpy as np
 import pytest
 
+from psidag.data.conditions import Conditions
 from psidag.data.interventions import Interventions
-from psidag.scores.gaussian import UNEQUAL
+from psidag.scores.gaussian import EQUAL, UNEQUAL
+from psidag.scores.nearly_equal import Prior
 from psidag.scores.statistics import Pooled
-from psidag.scores.targeted import Targeted
+from psidag.scores.targeted import TargetedScore
 
 NAMES = tuple("abcde")
+QUERIES = [(0, ()), (1, (0, 2)), (4, (0, 1, 2, 3)), (1, (0,)), (2, ())]
 
 
-def rows(seed=0, n=60):
+def rows(labels, seed=0):
     rng = np.random.default_rng(seed)
-    labels = [None, "a", ("a", "c"), "d", None, "c"] * (n // 6)
-    return rng.normal(1e3, size=(n, 5)) @ rng.normal(size=(5, 5)), labels
+    return rng.normal(5.0, size=(len(labels), 5)) @ rng.normal(size=(5, 5))
 
 
-@pytest.mark.parametrize("node", range(5))
-def test_rows_in_which_a_node_was_set_do_not_count_for_it(node):
-    X, labels = rows()
-    data = Targeted(X, Interventions(labels).bind(NAMES))
-    free = np.array([label is None or NAMES[node] not in label for label in labels])
-    columns = np.array([1, 4, node] if node not in (1, 4) else [0, 2, node])
-    assert data.count(node) == free.sum()
-    expected = np.cov(X[free][:, columns].T, bias=True)
-    np.testing.assert_allclose(data.covariance(node, columns), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+@pytest.mark.parametrize("score", [EQUAL, UNEQUAL])
+def test_without_targets_it_is_the_score_of_all_rows(score):
+    X = rows([None] * 60)
+    variance = X.var(axis=0)
+    targeted = TargetedScore(Conditions.from_rows(X, Interventions([None] * 60).bind(NAMES)), 5.0, score, variance)
+    pooled = score.bind(Pooled(np.cov(X.T, bias=True), len(X)), 5.0, variance)
+    for query, cost in zip(QUERIES, targeted.costs(QUERIES), strict=True):
+        assert cost == pytest.approx(pooled.cost(*query))
+        assert targeted.cost(*query) == pytest.approx(cost)
 
 
-def test_shifted_rows_have_a_mean_of_their_own():
-    X, labels = rows()
-    data = Targeted(X, Interventions(labels, kind="shift").bind(NAMES))
-    own = np.array([label is not None and "a" in label for label in labels])
-    centred = X.copy()
-    for part in (own, ~own):
-        centred[part] -= centred[part].mean(axis=0)
-    assert data.count(0) == len(X)
-    expected = centred.T @ centred / len(X)
-    np.testing.assert_allclose(data.covariance(0, np.arange(5)), expected, rtol=1e-8, atol=1e-8 * expected.max())
+def test_by_the_formula_over_free_rows():
+    labels = [None, "a", ("a", "c"), "d", None, "c"] * 20
+    X = rows(labels)
+    score = TargetedScore(Conditions.from_rows(X, Interventions(labels).bind(NAMES)), 5.0, UNEQUAL)
+    for node, parents in QUERIES:
+        free = X[[label is None or NAMES[node] not in label for label in labels]]
+        design = np.column_stack([np.ones(len(free)), free[:, list(parents)]])
+        left = free[:, node] - design @ np.linalg.lstsq(design, free[:, node], rcond=None)[0]
+        expected = len(free) * math.log(left.var()) + 5.0 * len(parents)
+        assert score.cost(node, parents) == pytest.approx(expected, rel=1e-6)
 
 
-def test_without_targets_nothing_changes():
-    X, _ = rows()
-    targeted = UNEQUAL.bind(Targeted(X, Interventions([None] * len(X)).bind(NAMES)), 5.0, np.ones(5))
-    pooled = UNEQUAL.bind(Pooled(np.cov(X.T, bias=True), len(X)), 5.0, np.ones(5))
-    for node, parents in ((0, ()), (1, (0, 2)), (4, (0, 1, 2, 3))):
-        assert targeted.cost(node, parents) == pytest.approx(pooled.cost(node, parents))
+def test_prior_and_shape_add_what_they_add():
+    labels = [None] * 300 + ["a"] * 50
+    rng = np.random.default_rng(0)
+    X = rng.exponential(size=(350, 5))
+    targets = Interventions(labels).bind(NAMES)
+    data = Conditions.from_rows(X, targets)
+    plain = TargetedScore(data, 5.0, UNEQUAL)
+    held = TargetedScore(data, 5.0, UNEQUAL, prior=Prior(0.0, 0.1, 0.01))
+    variance = X[:300, 0].var()
+    assert held.cost(0, ()) - plain.cost(0, ()) == pytest.approx(math.log(variance) ** 2 / 0.11)
+    free = {j: X[:300] if j == 0 else X for j in range(5)}
+    shaped = TargetedScore(data, 5.0, UNEQUAL, shaped=np.ones(5, bool), rows=lambda j, at: free[j][:, at])
+    assert shaped.cost(0, ()) < plain.cost(0, ()) - 50
 
 
-def test_the_order_of_rows_is_of_no_importance():
-    X, labels = rows()
-    shuffled = np.random.default_rng(1).permutation(len(X))
-    one = Targeted(X, Interventions(labels).bind(NAMES))
-    other = Targeted(X[shuffled], Interventions([labels[k] for k in shuffled]).bind(NAMES))
-    np.testing.assert_allclose(one.covariance(2, np.arange(5)), other.covariance(2, np.arange(5)), rtol=1e-9)
+def test_promising_parents_are_those_that_pay():
+    labels = [None] * 300 + ["b"] * 50
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(350, 5))
+    X[:, 4] += 2 * X[:, 0]
+    score = TargetedScore(Conditions.from_rows(X, Interventions(labels).bind(NAMES)), 8.0, UNEQUAL)
+    assert score.promising(4, (), [0, 1, 2, 3]) == [0]
+    assert score.promising(4, (0,), [1, 2, 3]) == []
+
+
+def test_constant_and_collinear_columns():
+    labels = [None] * 40 + ["a"] * 10
+    X = rows(labels)
+    X[:, 1] = 3.0
+    X[:, 2] = X[:, 0]
+    score = TargetedScore(Conditions.from_rows(X, Interventions(labels).bind(NAMES)), 5.0, UNEQUAL)
+    costs = score.costs([(1, ()), (1, (0,)), (3, (0, 2)), (2, (0,)), (3, (1,))])
+    assert np.isfinite(costs).all()

@@ -93,21 +93,23 @@ class DaskRows:
 
     here = False
 
-    def __init__(self, pieces: Sequence[Any]) -> None:
+    def __init__(self, pieces: Sequence[Any], convert: Callable[[Any], Any] | None = None) -> None:
         self._pieces = pieces
+        # What is made of a piece where it is: its rows, or more than those.
+        self._convert = convert or _as_rows
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[Any]:
         for piece in self._pieces:
-            yield _as_rows(piece.compute())
+            yield self._convert(piece.compute())
 
     def reduce(
-        self, work: Callable[[Rows], Part], merge: Callable[[Part, Part], Part], workers: Workers | None = None
+        self, work: Callable[[Any], Part], merge: Callable[[Part, Part], Part], workers: Workers | None = None
     ) -> Part:
         """Each piece is worked on where it is; neighbours are merged, then pairs of them, and so on."""
         from dask.delayed import delayed
 
         each, both = delayed(_reduced, pure=False), delayed(merge, pure=False)
-        parts = [each(work, piece) for piece in self._pieces]
+        parts = [each(work, self._convert, piece) for piece in self._pieces]
         while len(parts) > 1:
             last = parts[-1:] if len(parts) % 2 else []
             parts = [both(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)] + last
@@ -134,9 +136,9 @@ def _as_rows(piece: Any) -> Rows:
     return as_rows(piece)[0]
 
 
-def _reduced(work: Callable[[Rows], Part], piece: Any) -> Part:
+def _reduced(work: Callable[[Any], Part], convert: Callable[[Any], Any], piece: Any) -> Part:
     with one_blas_thread():
-        return work(_as_rows(piece))
+        return work(convert(piece))
 
 
 def _current_client() -> Any:

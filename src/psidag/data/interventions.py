@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.system.errors import InputError, listing
+from psidag.system.errors import DataWarning, InputError, listing
 
 Kind = Literal["perfect", "shift"]
 
@@ -35,6 +36,11 @@ class Interventions:
         What stands between several names in one text. A text that is itself a name is never taken apart.
     none : sequence of str
         Texts that mean that nothing was set, beside empty ones and missing values.
+    targets : mapping of str to names, optional
+        Where labels are names of conditions: what was set in each of them, as a name, several names, or None.
+    batch : str or sequence, optional
+        For each row the batch it comes from, or the name of the column that says so: then every equation has an
+        intercept for each batch, and differences of means between batches tell nothing.
 
     Examples
     --------
@@ -49,17 +55,46 @@ class Interventions:
     kind: Kind = "perfect"
     separator: str = ","
     none: Sequence[str] = NONE
+    targets: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None
+    batch: str | Sequence[Any] | NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise InputError(f"kind must be 'perfect' or 'shift'; got {self.kind!r}")
         if not isinstance(self.separator, str) or not self.separator:
             raise InputError(f"separator must be a text that stands between names; got {self.separator!r}")
+        if isinstance(self.none, str):
+            raise InputError(f"none is a list of words for rows in which nothing was set; got the text {self.none!r}")
+        if self.targets is not None:
+            object.__setattr__(self, "targets", _settings(self.targets))
+
+    @classmethod
+    def of(cls, given: Any) -> Interventions | None:
+        """What a caller gave as ``interventions``: None, labels, the name of a column, or all of it."""
+        return given if given is None or isinstance(given, Interventions) else cls(given)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that hold labels or batches, which are no variables."""
+        return tuple(given for given in (self.labels, self.batch) if isinstance(given, str))
+
+    def filled(self, found: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Interventions:
+        """With what those columns hold."""
+
+        def held(given: Any) -> Any:
+            return found[given] if isinstance(given, str) else given
+
+        return replace(self, labels=held(self.labels), batch=held(self.batch))
 
     def bind(self, names: Sequence[str]) -> Targets:
         """The targets in terms of these columns; an error names the first label that is none of them."""
         if isinstance(self.labels, str):
             raise InputError(f"the column {self.labels!r} with the targets goes with a table that has this column")
+        if self.labels is None or not hasattr(self.labels, "__len__"):
+            raise InputError(
+                "interventions is the name of a column, or a label for each row: None, a name or several names; got "
+                f"{self.labels!r}"
+            )
         words = {word.strip().casefold() for word in (*self.none, "")}
         doubtful = [name for name in names if name.strip().casefold() in words]
         if doubtful:
@@ -71,12 +106,31 @@ class Interventions:
         known: dict[Any, tuple[int, ...]] = {}
         numbers: dict[tuple[int, ...], int] = {(): 0}
         condition = np.empty(len(self.labels), dtype=np.int32)
+        unsaid = said = 0
         for row, label in enumerate(self.labels):
             key = label if isinstance(label, str) or label is None else _parts(label)
             if key not in known:
-                known[key] = _columns(key, index, words, self.separator, row)
+                known[key] = self._meant(key, index, words, row)
             condition[row] = numbers.setdefault(known[key], len(numbers))
-        return Targets(tuple(names), tuple(numbers), condition, self.kind)
+            empty = key is None or (isinstance(key, str) and not key.strip())
+            unsaid, said = unsaid + empty, said + (not empty and not known[key])
+        if unsaid and said:
+            warnings.warn(
+                f"{unsaid} rows have no label of what was set and {said} say that nothing was: both are taken as rows "
+                "in which nothing was set",
+                DataWarning,
+                stacklevel=2,
+            )
+        batch = None if self.batch is None else _codes(self.batch, len(condition))
+        return Targets(tuple(names), tuple(numbers), condition, self.kind, batch)
+
+    def _meant(self, label: Any, index: dict[str, int], none: set[str], row: int) -> tuple[int, ...]:
+        """The columns that a label stands for."""
+        if self.targets is not None and label is not None and not (isinstance(label, str) and not label.strip()):
+            if not isinstance(label, str) or label not in self.targets:
+                raise InputError(f"the condition {label!r} in row {row} is not among those whose targets are given")
+            label = self.targets[label]  # type: ignore[call-overload]
+        return _columns(label, index, none, self.separator, row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +147,15 @@ class Targets:
         The condition of each row.
     kind : {"perfect", "shift"}
         What setting does; see :class:`Interventions`.
+    batch : array, optional
+        The batch of each row.
     """
 
     names: tuple[str, ...]
     conditions: tuple[tuple[int, ...], ...]
     condition: NDArray[np.int32]
     kind: Kind = "perfect"
+    batch: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.condition)
@@ -118,9 +175,21 @@ class Targets:
         within = np.array([column in each for each in self.conditions])
         return np.flatnonzero(within[self.condition])
 
-    def tells_apart(self, a: int, b: int) -> bool:
-        """Whether one of two columns was ever set without the other: only then do experiments direct their edge."""
-        return any((a in each) != (b in each) for each in self.conditions)
+    def rows_in(self, condition: int) -> list[tuple[Any, NDArray[np.intp]]]:
+        """The rows of a condition, batch by batch."""
+        at = self._rows[self._bounds[condition] : self._bounds[condition + 1]]
+        if self.batch is None:
+            return [(None, at)] if len(at) else []
+        of = self.batch[at]
+        return [(label, at[of == label]) for label in sorted(set(of.tolist()), key=str)]
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        return np.argsort(self.condition, kind="stable")
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.intp]:
+        return np.searchsorted(self.condition[self._rows], np.arange(len(self.conditions) + 1))
 
     def check(self, rows: int) -> None:
         """Raise unless there is a label for each row and every equation has rows to be learned from."""
@@ -137,7 +206,29 @@ class Targets:
 
     def take(self, rows: NDArray[np.integer]) -> Targets:
         """The targets of some of the rows."""
-        return Targets(self.names, self.conditions, self.condition[rows], self.kind)
+        batch = None if self.batch is None else self.batch[rows]
+        return Targets(self.names, self.conditions, self.condition[rows], self.kind, batch)
+
+
+def _settings(given: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """What was set in each condition; an error where two with the same name differ."""
+    found: dict[str, Any] = {}
+    for name, targets in given.items() if isinstance(given, Mapping) else given:
+        meant = targets if isinstance(targets, str) or targets is None else tuple(targets)
+        if name in found and found[name] != meant:
+            raise InputError(f"the condition {name!r} is there twice, with targets {found[name]!r} and {meant!r}")
+        found[name] = meant
+    return found
+
+
+def _codes(batch: Any, rows: int) -> NDArray[Any]:
+    """The batch of each row as an array, in which no row is without one."""
+    if isinstance(batch, str):
+        raise InputError(f"the column {batch!r} with the batches goes with a table that has this column")
+    labels = np.asarray([str(label) for label in batch])
+    if len(labels) != rows:
+        raise InputError(f"there are {len(labels)} batches for {rows} rows: give one for each")
+    return labels
 
 
 def _parts(label: Any) -> tuple[str, ...] | None:
@@ -155,11 +246,17 @@ def _columns(
     if label is None:
         return ()
     if isinstance(label, str):
+        parts = tuple(part.strip() for part in label.split(separator))
         if label in index:
+            if len(parts) > 1 and all(part in index for part in parts):
+                raise InputError(
+                    f"the intervention {label!r} in row {row} is the name of a column, and of several with "
+                    f"{separator!r} between them: give the names as a list, or another separator"
+                )
             return (index[label],)
         if label.strip().casefold() in none:
             return ()
-        label = tuple(part.strip() for part in label.split(separator))
+        label = parts
     unknown = [part for part in label if part not in index]
     if unknown:
         close = difflib.get_close_matches(unknown[0], index, n=1)

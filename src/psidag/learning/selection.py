@@ -104,7 +104,7 @@ def assemble(
     """A solution from its parts; without a graph, its directions are those that the caller gave."""
     return Solution(
         dag=dag,
-        intercept=found.mean - dag.weights.T @ found.mean,
+        intercept=found.mean - dag.weights.T @ found.mean if found.intercept is None else found.intercept,
         residual_variance=found.residual_variance,
         mean=found.mean,
         variance=found.variance,

@@ -45,6 +45,7 @@ class Fitted(NamedTuple):
     """What is known of a DAG whose edges are chosen, and of the rows behind it.
 
     ``standard_error`` follows the entries of the weights; ``remarks`` are sentences about what to distrust.
+    ``intercept`` is there where equations do not all rest on the same rows; else it follows from the means.
     """
 
     n_samples: float
@@ -54,6 +55,7 @@ class Fitted(NamedTuple):
     standard_error: NDArray[np.float64]
     selection: str
     remarks: tuple[str, ...] = ()
+    intercept: NDArray[np.float64] | None = None
 
 
 class Candidate(NamedTuple):

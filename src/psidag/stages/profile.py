@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from psidag.stages.refinement import LEAST, Climb, Move, Pair, with_parent, without
+from psidag.stages.refinement import LEAST, Climb, Move, Pair, Parents, with_parent, without
 
 #: When one edge is forbidden, the graph around it makes this many changes at the most.
 _LOCAL_MOVES = 40
@@ -61,6 +61,60 @@ def profile_difference(climb: Climb, i: int, j: int, enough: float = -math.inf) 
         if lowest <= enough:
             break
     return lowest
+
+
+def worth_turning(climb: Climb, edges: Sequence[Pair], most: float, price: float) -> list[Pair]:
+    """Those edges that may be turned round, in one of the ways of :func:`profile_difference`, for less than ``most``.
+
+    What superfluous edges cost, ``price`` each, does not count: they will drop out. All costs are asked for at once.
+    """
+    ways: list[tuple[Pair, dict[int, Parents]]] = []
+    for i, j in edges:
+        own, other = climb.edges.parents(i), climb.edges.parents(j)
+        between = [p for p in other if p != i and climb.edges.leads(i, p)]
+        shared = tuple(sorted({*own, *other} - {i, *between}))
+        whole = {i: with_parent(shared, j), j: shared}
+        whole |= {p: with_parent(climb.edges.parents(p), j) for p in between}
+        ways += [((i, j), whole), ((i, j), {i: with_parent(own, j), j: without(other, i)})]
+    families = [(v, new) for _, way in ways for v, new in way.items()]
+    climb.costs.fetch([*families, *((v, climb.edges.parents(v)) for v, _ in families)])
+    found: dict[Pair, None] = {}
+    for pair, way in ways:
+        change = sum(climb.costs(v, new) - climb.costs(v, climb.edges.parents(v)) for v, new in way.items())
+        more = sum(len(new) - len(climb.edges.parents(v)) for v, new in way.items())
+        if change - price * max(more, 0) < most:
+            found[pair] = None
+    return list(found)
+
+
+def turn_if_better(climb: Climb, i: int, j: int, most: float) -> bool:
+    """Turn an edge round in either way of :func:`profile_difference`, and keep what follows if the score is lower.
+
+    Single changes do not lead there where the graph with the edge turned is worse until others have followed.
+
+    Parameters
+    ----------
+    climb : Climb
+        The graph, under its score; changed only where that pays.
+    i, j : int
+        An edge of it.
+    most : float
+        A way whose beginning costs more than this is not followed.
+    """
+    if not climb.may_go(i, j):
+        return False
+    for start in (_turned_whole, _turned_alone):
+        made = start(climb, i, j)
+        change = math.fsum(move.change for move in made)
+        if change < most:
+            made += _descend(climb, {v for move in made for v in move.heads}, (i, j))
+            change = math.fsum(move.change for move in made)
+        if change < -LEAST:
+            climb.stale |= {v for move in made for pair in (*move.removed, *move.added) for v in pair}
+            return True
+        for move in reversed(made):
+            climb.undo(move)
+    return False
 
 
 def _turned_alone(climb: Climb, i: int, j: int) -> list[Move]:

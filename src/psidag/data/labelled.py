@@ -1,0 +1,214 @@
+"""Sources whose rows say what was set in them, wherever the rows are."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.data.conditions import Conditions
+from psidag.data.interventions import Kind, Targets
+from psidag.data.moments import TILE, Moments
+from psidag.data.scans import Rows
+from psidag.data.sources import Source, Table
+from psidag.system.errors import InputError
+from psidag.system.parallel import SERIAL, Workers
+
+Floats = NDArray[np.float64]
+Part = TypeVar("Part")
+
+
+class Piece(NamedTuple):
+    """Some rows, and what was set in each."""
+
+    rows: Rows
+    targets: Targets
+
+
+class LabelledTable(Table):
+    """Rows in memory, and what was set in each."""
+
+    def __init__(self, X: Rows, names: Sequence[str], targets: Targets, sample_weight: Floats | None = None) -> None:
+        super().__init__(X, names, sample_weight)
+        targets.check(len(X))
+        self.targets = targets
+        self._conditions: Conditions | None = None
+
+    def conditions(self, workers: Workers | None = None) -> Conditions:
+        """The rows by what was set in them, gone through once."""
+        if self._conditions is None:
+            self._conditions = Conditions.from_rows(self.X, self.targets, self.sample_weight, workers)
+        return self._conditions
+
+    def moments(self, workers: Workers | None = None) -> Moments:
+        """The moments of all rows, without differences between batches."""
+        if self._moments is None:
+            self._moments = self.conditions(workers).moments()
+        return self._moments
+
+    def free_rows(self, node: int, columns: NDArray[np.intp]) -> Floats:
+        """These columns in the rows in which a node was not set."""
+        free = np.ones(len(self), dtype=bool)
+        free[self.targets.rows_of(node)] = False
+        return np.asarray(self.X[np.flatnonzero(free)[:, None], columns], dtype=np.float64)
+
+    def controls(self) -> NDArray[np.intp]:
+        """The rows in which nothing was set."""
+        return np.flatnonzero(self.targets.condition == 0)
+
+
+class LabelledSummary:
+    """The statistic of an experiment, with no rows to look at one by one."""
+
+    has_rows = holds_rows = can_resample = False
+    can_reread = has_moments = True
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self._moments = conditions.moments()
+        self.names = conditions.names
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def count(self) -> float:
+        """Number of rows."""
+        return self._moments.count
+
+    def conditions(self, workers: Workers | None = None) -> Conditions:
+        """The rows by what was set in them."""
+        return self._conditions
+
+    def moments(self, workers: Workers | None = None) -> Moments:
+        """Of all rows, without differences between batches."""
+        return self._moments
+
+
+class LabelledScan:
+    """Rows that stay where they are, and what was set in each: gone through once for their statistic.
+
+    Parameters
+    ----------
+    pieces : Partitions of Piece
+        The rows.
+    names : sequence of str
+        Column names.
+    kind : {"perfect", "shift"}
+        What setting does.
+    prepare : callable, optional
+        What is done to each piece before it is used.
+    """
+
+    has_rows = can_reread = can_resample = True
+    holds_rows = False
+
+    def __init__(
+        self, pieces: Any, names: Sequence[str], kind: Kind, prepare: Callable[[Piece], Piece] | None = None
+    ) -> None:
+        self._pieces, self._prepare = pieces, prepare
+        self.names, self.kind = tuple(names), kind
+        self._conditions: Conditions | None = None
+        self._moments: Moments | None = None
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether the rows have been gone through."""
+        return self._conditions is not None
+
+    @property
+    def count(self) -> float | None:
+        """Number of rows, once they have been gone through."""
+        return None if self._conditions is None else self._conditions.total
+
+    def pieces(self) -> Iterator[Piece]:
+        """All rows once more, from the first on, with what was set in them."""
+        for piece in self._pieces:
+            yield piece if self._prepare is None else self._prepare(piece)
+
+    def batches(self) -> Iterator[Rows]:
+        """All rows once more, from the first on."""
+        return (piece.rows for piece in self.pieces() if len(piece.rows))
+
+    def conditions(self, workers: Workers | None = None) -> Conditions:
+        """The rows by what was set in them, from one pass, made once."""
+        if self._conditions is None:
+            wide = self._pieces.here and self.d > TILE
+            work = functools.partial(
+                _gathered, names=self.names, kind=self.kind, prepare=self._prepare, workers=workers if wide else None
+            )
+            found: Conditions = self._pieces.reduce(work, Conditions.merge, None if wide else workers)
+            check_conditions(found)
+            self._conditions = found
+        return self._conditions
+
+    def moments(self, workers: Workers | None = None) -> Moments:
+        """Of all rows, without differences between batches."""
+        if self._moments is None:
+            self._moments = self.conditions(workers).moments()
+        return self._moments
+
+
+def conditions_of(source: Source, workers: Workers | None = None) -> Conditions | None:
+    """The statistic of an experiment where a source is one and something was set in some row; else None."""
+    ask = getattr(source, "conditions", None)
+    found: Conditions | None = None if ask is None else ask(workers)
+    return found if found is not None and found.settings else None
+
+
+def check_conditions(found: Conditions) -> None:
+    """Raise where values are missing, or an equation has no rows to be learned from."""
+    moments = found.moments()
+    if not np.isfinite(moments.mean).all():
+        bad = [found.names[j] for j in np.flatnonzero(~np.isfinite(moments.mean))]
+        raise InputError(f'missing or infinite values in {bad[0]!r}: choose missing="drop", or leave the column out')
+    if found.total < 2:
+        raise InputError(f"{found.total:g} rows are too few: dependence cannot be seen in fewer than 2")
+    targets = {column for setting in found.settings for column in setting}
+    always = [found.names[j] for j in sorted(targets) if found.count(j) < 2]
+    if always:
+        raise InputError(
+            f"{always[0]!r} was set in every row, so that nothing tells what drives it: leave it out of the "
+            "interventions, or give rows in which it was left alone"
+        )
+
+
+def labelled_batches(batches: Iterable[Rows], targets: Targets) -> Iterator[Piece]:
+    """Batches of rows with the part of the labels that belongs to each."""
+    start = 0
+    for rows in batches:
+        part = np.arange(start, start + len(rows))
+        start += len(rows)
+        if start > len(targets):
+            raise InputError(f"there are {len(targets)} labels of interventions and more rows: give one for each")
+        yield Piece(rows, targets.take(part))
+    if start != len(targets):
+        raise InputError(f"there are {len(targets)} labels of interventions for {start} rows: give one for each")
+
+
+def whole_piece(piece: Piece) -> Piece:
+    """The rows of a piece without missing values."""
+    kept = ~np.isnan(piece.rows).any(axis=1)
+    return piece if kept.all() else Piece(piece.rows[kept], piece.targets.take(np.flatnonzero(kept)))
+
+
+def _gathered(
+    piece: Piece,
+    names: tuple[str, ...],
+    kind: Kind,
+    prepare: Callable[[Piece], Piece] | None,
+    workers: Workers | None,
+) -> Conditions:
+    rows, targets = piece if prepare is None else prepare(piece)
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite shows in the mean, and is named then
+        return Conditions(names, kind).update(rows, targets, None, workers or SERIAL)
