@@ -9,8 +9,9 @@ import numpy as np
 
 from psidag.experiments.claims_sachs import SACHS_CLAIMS
 from psidag.experiments.claims_scaling import SCALING_CLAIMS, races
+from psidag.experiments.claims_theory import THEORY_CLAIMS
 from psidag.experiments.methods import METHODS
-from psidag.experiments.summaries import best_iterate, fall, grouped, median, problem_of, timing
+from psidag.experiments.summaries import best_iterate, grouped, median, problem_of, timing
 from psidag.experiments.table import Row
 from psidag.experiments.verdicts import (
     Answer,
@@ -192,32 +193,6 @@ def _recovers_truth(rows: Rows) -> Verdict:
     return Verdict("confirmed" if holds else "not confirmed" if fails else "undecided", said)
 
 
-def _random_orders(rows: Rows) -> Verdict:
-    random = [r for r in rows if r.method == "order-random"]
-    true = [r for r in rows if r.method == "order-true" and r.graph in {other.graph for other in random}]
-    if not random or not true:
-        return untested("fixed orders were not run")
-    best, worst = min(best_iterate(r) for r in random), max(r.gap for r in true)
-    share = Share(sum(r.reached for r in random), len(random))
-    numbers = (
-        f"{share} random orders met the criterion, gap {100 * best:.0f} % at least; {100 * worst:.2g} % at most in the "
-        f"true order, {len(true)} runs"
-    )
-    if share.count or worst > best:
-        return Verdict("not confirmed", numbers)
-    return Verdict("confirmed" if share.high < 0.2 else "undecided", numbers)
-
-
-def _rate(rows: Rows) -> Verdict:
-    found = estimate([fall(r) for r in rows if r.method == "order-true"])
-    if not found.runs:
-        return untested("no run within the true order is long enough")
-    numbers = f"gap ~ T^{found}"
-    if math.isnan(found.high):
-        return Verdict("undecided", numbers)
-    return Verdict("confirmed" if found.high <= -0.5 else "not confirmed" if found.low > -0.5 else "undecided", numbers)
-
-
 def _stream_beats_rows(rows: Rows) -> Verdict:
     pairs = list(_pairs(rows, _OURS, "psidag-rows", lambda r: len(r.curve) > 1, met=False))
     share = Share(sum(best_iterate(mine) < best_iterate(table) for mine, table in pairs), len(pairs))
@@ -257,8 +232,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("the minimiser of the objective recovers the true DAG", "fig-er4-small", _recovers_truth),
     *SCALING_CLAIMS,
     Claim("a weighted projection helps slightly, but not consistently", "fig-projection-er2", _weighting),
-    Claim("a random order never reaches the solution, the true order does", "fig-orders", _random_orders),
+    *THEORY_CLAIMS,
     *SACHS_CLAIMS,
-    Claim("within a fixed order the gap falls at least as 1/√T", "fig-rate", _rate),
     Claim("fresh samples lead closer to the truth than a fixed sample", "fig-er2-small", _stream_beats_rows),
 )  # fmt: skip

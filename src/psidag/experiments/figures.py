@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING
 
 from psidag.experiments.catalogue import NOISES, Experiment
 from psidag.experiments.methods import METHODS, OF_THE_PAPER
-from psidag.experiments.panels import Against, gap_panel, measure_panel, rate_panel, runtime_panel
+from psidag.experiments.panels import (
+    Against,
+    bound_panel,
+    gap_panel,
+    measure_panel,
+    orders_panel,
+    rate_panel,
+    runtime_panel,
+    settling_panel,
+)
 from psidag.experiments.summaries import grouped, problem_of
 from psidag.experiments.table import Row
+from psidag.experiments.theory import random_orders, rate, settling
 from psidag.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,32 +118,56 @@ def _curve_bands(rows: Sequence[Row]) -> list[Band]:
 
 
 def _runtime_bands(rows: Sequence[Row]) -> list[Band]:
-    """A band for each graph with a panel for each noise, or one band of graphs where there is one noise."""
-    panels = grouped(rows, lambda row: (row.graph, row.noise))
-    several = len({noise for _, noise in panels}) > 1
-    bands: dict[str, Band] = {}
-    for (graph, noise), group in sorted(panels.items(), key=lambda item: (item[0][0], NOISES.index(item[0][1]))):
-        title = f"{graph}, {_NAMES.get(noise, noise)} noise"
-        bands.setdefault(graph if several else "all", []).append(
-            lambda axes, group=group, title=title: runtime_panel(axes, group, title)  # type: ignore[misc]
-        )
-    return list(bands.values())
+    """A band for each graph with a panel for each noise, or one band of graphs where there is one noise.
+
+    First the methods of the paper, then all others.
+    """
+    bands: list[Band] = []
+    for note, wanted in (("", True), (", other methods", False)):
+        chosen = [row for row in rows if (row.method in OF_THE_PAPER) == wanted]
+        panels = grouped(chosen, lambda row: (row.graph, row.noise))
+        several = len({noise for _, noise in panels}) > 1
+        found: dict[str, Band] = {}
+        for (graph, noise), group in sorted(panels.items(), key=lambda item: (item[0][0], NOISES.index(item[0][1]))):
+            title = f"{graph}, {_NAMES.get(noise, noise)}{note}"
+            found.setdefault(graph if several else "all", []).append(
+                lambda axes, group=group, title=title: runtime_panel(axes, group, title)  # type: ignore[misc]
+            )
+        bands += found.values()
+    return bands
+
+
+def _orders_bands(rows: Sequence[Row]) -> list[Band]:
+    """The curves, and the exact minima of many random orders."""
+    bands = _curve_bands(rows)
+    if bands:
+        bands[0].append(lambda axes: orders_panel(axes, random_orders()))
+    return bands
 
 
 def _rate_bands(rows: Sequence[Row]) -> list[Band]:
+    """The rates of runs; the bound of the theorem with its constants; and how Algorithm 1 settles."""
     panels = sorted(grouped((row for row in rows if row.curve), problem_of).items())
+    if not panels:
+        return []
+    measured: Band = [
+        lambda axes, group=group, problem=problem: rate_panel(axes, group, _title(problem))  # type: ignore[misc]
+        for problem, group in panels
+    ]
     return [
+        [*measured, lambda axes: bound_panel(axes, rate())],
         [
-            lambda axes, group=group, problem=problem: rate_panel(axes, group, _title(problem))  # type: ignore[misc]
-            for problem, group in panels
-        ]
-    ] if panels else []  # fmt: skip
+            lambda axes: settling_panel(axes, settling(), "order_change"),
+            lambda axes: settling_panel(axes, settling(), "gap"),
+        ],
+    ]
 
 
 _BANDS: dict[str, Callable[[Sequence[Row]], list[Band]]] = {
     "loss": _loss_bands,
     "runtime": _runtime_bands,
     "curves": _curve_bands,
+    "orders": _orders_bands,
     "rate": _rate_bands,
     "story": _story_bands,
     "table": lambda rows: [],

@@ -30,8 +30,9 @@ from psidag.system.process import Report, peak_megabytes, reset_peak
 _NEXT_LOOK = 1.08
 #: … and looking has not taken longer than the run itself and this many seconds.
 _LOOKING_AHEAD = 2.0
-#: Weights of at least this many variables and at most this many entries for each are judged row by row, others by the
-#: second moments of the rows: the same number by one product of d × d matrices.
+#: Weights of at least this many variables and at most this many entries for each are judged row by row, and so are all
+#: with fewer rows than variables; others by the second moments of the rows: the same number by one product of d × d
+#: matrices.
 _WIDE, _SPARSE = 2000, 50
 #: The paper's threshold.
 _THRESHOLD = 0.3
@@ -92,7 +93,7 @@ class Judge:
         d = self._X.shape[1]
         sparse: Any = weights if sp.issparse(weights) else None
         count = np.count_nonzero(weights) if sparse is None else sparse.nnz
-        if d >= _WIDE and count <= _SPARSE * d:
+        if (d >= _WIDE and count <= _SPARSE * d) or len(self._X) < d:
             return squared_loss(weights, self._X, mean=self._mean)
         if self._moments is None:
             centred = self._X - self._mean

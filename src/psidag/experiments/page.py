@@ -164,6 +164,8 @@ def _short_section(experiment: Experiment, rows: Sequence[Row], image: bytes | N
         parts.append(_markdown_table(_growth_table(rows)))
     if experiment.kind == "table":
         parts.append(_markdown_table(_sachs_table(rows)))
+    elif rows and experiment.kind != "story":
+        parts.append(_markdown_table(_structure(rows)))
     return "\n\n".join(parts)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from psidag.experiments.methods import METHODS
 from psidag.experiments.summaries import grouped, timing
 from psidag.experiments.table import GOAL, Row
+from psidag.experiments.theory import RandomOrders, Rate, Settling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +24,16 @@ _LEAST_GAP = 1e-4
 _LABELS = {"seconds": "seconds", "gradients": "stochastic gradients"}
 _GRID = 120
 _HOUR = 3600.0
+#: What the paper gave a run.
+_PAPER_HOURS = 36
 #: The line of recorded rows.
 _DOTTED = (0, (1, 1.5))
+#: A note under its place, which is a share of the width and a value of the height.
+_INSIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "top"}
+#: How a line is named beside its end.
+_NOTE: dict[str, Any] = {
+    "textcoords": "offset points", "color": "0.3", "fontsize": 8, "ha": "right", "va": "bottom",
+}  # fmt: skip
 
 
 def gap_panel(axes: Axes, rows: Sequence[Row], against: Against, title: str) -> None:
@@ -122,6 +131,8 @@ def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
                     d, found.bound / _HOUR, marker="x", markersize=8, markeredgewidth=2, linestyle="none", zorder=5,
                     markeredgecolor=style.colour,
                 )  # fmt: skip
+    axes.axhline(_PAPER_HOURS, color="0.55", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+    axes.annotate(f"{_PAPER_HOURS} h, the paper's limit", (1, _PAPER_HOURS), (-3, -3), **_NOTE | _INSIDE)
     axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel="hours to the criterion")
     _sizes(axes, rows)
     _whole_decades(axes, "y")
@@ -173,10 +184,52 @@ def rate_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
         axes.plot(ends, top * (ends / low) ** power, color="0.4", linewidth=1, linestyle=dash, zorder=1)
         label = "1/√T" if power == -0.5 else "1/T"
         end = (high, top * (high / low) ** power)
-        axes.annotate(
-            label, end, (0, 7), textcoords="offset points", color="0.3", fontsize=8, ha="right", va="bottom"
-        )  # fmt: skip
+        axes.annotate(label, end, (0, 7), **_NOTE)
     _whole_decades(axes, "x")
+
+
+def orders_panel(axes: Axes, found: RandomOrders) -> None:
+    """How many random orders have which least gap, and where the criterion lies."""
+    low, high = math.log10(GOAL / 2), math.log10(float(found.gaps.max()) * 1.2)
+    axes.hist(found.gaps, bins=list(np.logspace(low, high, 60)), color=METHODS["order-random"].colour)
+    axes.axvline(GOAL, color="0.55", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+    axes.set(xscale="log", xlabel="least gap within the order", ylabel=f"of {len(found.gaps):,} random orders")
+    _whole_decades(axes, "x")
+    _finish(axes, f"{found.graph}, d = {found.d}, exact minima")
+
+
+def bound_panel(axes: Axes, found: Rate) -> None:
+    """The bound of the theorem with its constants, and what was measured."""
+    axes.plot(found.steps, found.bound, color="0.4", linewidth=1.2, linestyle=(0, (5, 2)))
+    axes.plot(found.steps, found.measured, color=METHODS["order-true"].colour, linewidth=1.3)
+    middle = len(found.steps) // 4
+    for label, values in (("σR/√T + LR²/T", found.bound), ("measured", found.measured)):
+        axes.annotate(label, (found.steps[middle], values[middle]), (4, 4), **_NOTE | {"ha": "left"})
+    axes.set(xscale="log", yscale="log", xlabel="gradients of one row, T", ylabel="F(W) − F(W*)")
+    _whole_decades(axes, "x")
+    _whole_decades(axes, "y")
+    numbers = f"L = {found.smoothness:.0f}, R = {found.radius:.1f}, σ = {found.noise:.0f}"
+    axes.text(0.03, 0.05, numbers, transform=axes.transAxes, fontsize=8, color="0.3")
+    _finish(axes, f"{found.graph}, d = {found.d}, the bound")
+
+
+def settling_panel(axes: Axes, found: Sequence[Settling], measure: Literal["order_change", "gap"]) -> None:
+    """How far the order moves, or the gap, by rounds of Algorithm 1."""
+    for one in found:
+        style, values = METHODS[one.method], getattr(one, measure)
+        rounds = np.arange(1, values.shape[1] + 1)
+        axes.plot(rounds, values.T, color=style.colour, linewidth=0.6, alpha=0.4)
+        middle = np.median(values, axis=0)
+        axes.plot(
+            rounds, middle, color=style.colour, marker=style.marker, markersize=4, linewidth=1.2, label=style.label
+        )
+    moved = measure == "order_change"
+    axes.set(xlabel="round of Algorithm 1", ylabel="move of the order" if moved else "gap after the round")
+    axes.set(yscale="linear" if moved else "log")
+    if not moved:
+        _whole_decades(axes, "y")
+        axes.legend(fontsize=7.5, frameon=False)
+    _finish(axes, f"{found[0].graph}, d = {found[0].d}: " + ("does the order settle?" if moved else "does the loss?"))
 
 
 def _whole_decades(axes: Axes, which: Literal["x", "y"]) -> None:

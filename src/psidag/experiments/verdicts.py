@@ -66,7 +66,7 @@ class Share:
         return _Z * math.sqrt(p * (1 - p) / n + _Z**2 / (4 * n * n)) / (1 + _Z**2 / n)
 
     def __str__(self) -> str:
-        return f"{self.count} of {self.total} ({max(0.0, 100 * self.low):.0f}–{min(100.0, 100 * self.high):.0f} %)"
+        return f"{self.count:,} of {self.total:,} ({max(0.0, 100 * self.low):.0f}–{min(100.0, 100 * self.high):.0f} %)"
 
 
 class Estimate(NamedTuple):
