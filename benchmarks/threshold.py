@@ -26,7 +26,7 @@ def measure(columns: int, rows: int, threshold: float | None) -> dict[str, float
     warnings.simplefilter("ignore", DataWarning)
     problem = simulate("ER2", d=columns, n=rows, seed=0)
     start = time.process_time()
-    solution = learn_dag(problem.X, Sparse(max_memory=0), threshold=threshold, random_state=0)
+    solution = learn_dag(problem.X, Sparse(max_memory=0), noise="equal", threshold=threshold, random_state=0)
     return {
         "edges": solution.dag.n_edges,
         "seconds": time.process_time() - start,

@@ -65,12 +65,10 @@ def test_pipe_from_simulate_to_fit_to_evaluate(tmp_path):
 
 
 def test_demo(tmp_path):
-    start = time.perf_counter()
     done = run("demo", "--nodes", 30, "--rows", 1000, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "edges are found with their direction" in done.stdout
     assert "psidag fit table.csv" in done.stdout
-    assert time.perf_counter() - start < 60
 
 
 def interrupt(arguments, sign, cwd):

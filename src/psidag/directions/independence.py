@@ -13,6 +13,7 @@ from psidag.system.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
 
+# Levels and margins were chosen on the tuning seeds of benchmarks/directions.md, "shape of pairs".
 #: The direction not taken must stay dependent at this level after a smooth fit.
 LEVEL = 0.001
 #: The direction taken is independent above this level. It is not lowered for the number of edges: that would let more

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.graph.order import Order, positions
+from psidag.scores.policy import SMALLEST_GAIN
 from psidag.stages.refinement import with_parent, without
 from psidag.system.parallel import Workers
 
@@ -29,8 +30,6 @@ _BLOCK = 2000
 _CHUNK = 256
 #: Steps of one search after the edge was turned.
 _STEPS = 12
-#: A gain below this is rounding.
-_GAIN = 1e-6
 
 
 class Costs(Protocol):
@@ -177,7 +176,7 @@ class Profile:
                 paying = []
                 for move in moves:
                     change = change_of[move[0]] if len(move) == 1 else change_of[move[0]] + change_of[move[1]]
-                    if change < -_GAIN:
+                    if change < -SMALLEST_GAIN:
                         paying.append((change, move))
                 touched: set[int] = set()
                 for change, move in sorted(paying):

@@ -33,9 +33,10 @@ _NODES, _COLUMNS = 512, 1024
 _BLOCKS = 2
 #: Rows of a matrix that one thread looks through at a time.
 _ROWS = 64
+# How long lists are decides time, memory and errors together: benchmarks/huge.md.
 #: A list has no more than this many nodes from one scan, the strongest.
 _MOST = 1024
-#: This many correlations per column are kept on average: where there are more of note, the weaker ones wait for a scan.
+#: This many correlations per column are kept on average: where more are large enough, the weaker ones wait for a scan.
 _AVERAGE = 64
 
 

@@ -28,7 +28,7 @@ _STEP = 0.25
 _LOST, _GAIN = 0.1, 0.9
 #: Standard errors below the bar at which a pair is passed over.
 _DOUBT = 4.0
-#: The kernel takes so many rows at a time.
+#: The kernel takes this many rows at a time.
 _WIDTH = 256
 #: Fewer rows than this are mostly padding.
 _LEAST_ROWS = 192

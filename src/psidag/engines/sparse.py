@@ -48,9 +48,10 @@ from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
 from psidag.system.tree import stored_array, stored_order
 
-#: From this many columns on the first order and parents come from lists of correlated columns.
+#: From this many columns on the first order and parents come from lists of correlated columns (benchmarks/engines.md,
+#: "large", has the time and the errors with and without them).
 _LISTED_FROM = 4000
-#: A node is listed for another if it would pay with this share of its variance left.
+#: A node is listed for another if it would pay with this share of its variance left (judged in benchmarks/huge.md).
 _SCANNED = 0.8
 #: Bytes for a node's regression, candidates and remembered products.
 _NODE_BYTES = 7000

@@ -21,7 +21,7 @@ from psidag.system.process import run_apart
 
 #: Wall seconds after which a cell is killed: this many times its budget, because its clock stands still while it is
 #: judged and other work may hold it up, and these for starting and drawing the problem.
-_PATIENCE, _GRACE = 6.0, 300.0
+_TIMES_BUDGET, _GRACE = 6.0, 300.0
 
 
 def run_cells(
@@ -93,7 +93,7 @@ def run_cell(cell: Cell, threads: int, at_once: int, stop: threading.Event | Non
     ended = run_apart(
         "psidag.experiments.measure:measure",
         pickle.dumps((cell, threads)),
-        patience=_PATIENCE * cell.seconds + _GRACE,
+        max_seconds=_TIMES_BUDGET * cell.seconds + _GRACE,
         memory=cell.memory,
         stop=stop,
         environment=pinned(threads),

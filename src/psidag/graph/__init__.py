@@ -1,1 +1,1 @@
-"""The learned graph: the DAG with its names and order, prior knowledge, edge selection and metrics."""
+"""The learned graph: the DAG, the partially directed graph with its reasons, orders, prior knowledge and metrics."""

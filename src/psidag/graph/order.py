@@ -91,7 +91,7 @@ def topological_levels(graph: Any, *, zeros: bool = False) -> list[Order]:
     waiting = np.bincount(edges.indices, minlength=d)
     ready = np.flatnonzero(waiting == 0)
     levels: list[Order] = []
-    starts, ends = edges.indptr.tolist(), edges.indices.tolist()
+    starts, ends, left = edges.indptr.tolist(), edges.indices.tolist(), waiting.data
     while len(ready):
         levels.append(ready)
         if len(ready) > _FEW:
@@ -103,8 +103,8 @@ def topological_levels(graph: Any, *, zeros: bool = False) -> list[Order]:
             free = []
             for v in ready.tolist():
                 for u in ends[starts[v] : starts[v + 1]]:
-                    waiting[u] -= 1
-                    if waiting[u] == 0:
+                    left[u] -= 1
+                    if not left[u]:
                         free.append(u)
             ready = np.array(sorted(free), dtype=np.intp)
     if waiting.any():

@@ -321,10 +321,10 @@ def _run(problem: Problem | _Trial, label: str, options: dict[str, Any]) -> Scor
     except Exception as error:
         return Score(label, "failed", f"it cannot be sent to a process of its own: {error}")
     limit = options["max_time"]
-    patience = None if limit is None else 2 * limit + _GRACE
-    ended = run_apart("psidag.learning.compare:_score", order, patience=patience)
+    max_seconds = None if limit is None else 2 * limit + _GRACE
+    ended = run_apart("psidag.learning.compare:_score", order, max_seconds=max_seconds)
     if ended.killed:
-        return Score(label, "killed", f"not back {patience:g} s after the start, with max_time={limit:g} s")
+        return Score(label, "killed", f"not back {max_seconds:g} s after the start, with max_time={limit:g} s")
     if not ended.answered:
         return Score(label, "failed", f"its process ended with code {ended.code}: {ended.remark}")
     return Score(label, **ended.answer)

@@ -257,9 +257,7 @@ def run(
             raise
         status = Status("memory_limit", f"memory ran out{_so_far(at.trace)}: use fewer columns or a larger machine")
     if status.code == "time_limit" and not begun:
-        few = f"max_time={search.seconds:g} s is not enough for a first step with {task.d} columns"
-        status = Status("time_limit", f"{few}: give it more time, or use another engine")
-        return Outcome(_nothing(task), at.trace, status, at.state)
+        return Outcome(_nothing(task), at.trace, _too_little_time(search, task.d), at.state)
     best = engine.conclude(task, at.state) if at.best is None else at.best
     return Outcome(engine.finish(task, at.state, best), at.trace, status, at.state)
 
@@ -380,6 +378,11 @@ def _still_falling(losses: list[float]) -> str:
 
 def _so_far(trace: tuple[Round, ...]) -> str:
     return f" after {len(trace)} rounds; this is the best DAG until then" if trace else " before the first round ended"
+
+
+def _too_little_time(deadline: Deadline, d: int) -> Status:
+    few = f"max_time={deadline.seconds:g} s is not enough for a first step with {d} columns"
+    return Status("time_limit", f"{few}: give it more time, or use another engine")
 
 
 def _time_advice(deadline: Deadline, trace: tuple[Round, ...]) -> str:

@@ -18,7 +18,8 @@ from psidag.scores.shape import negentropy
 Floats = NDArray[np.float64]
 Parents = tuple[int, ...]
 
-#: A further parent is tried if it gains at least this share of its price in variance alone.
+#: A further parent is tried if it gains at least this share of its price in variance alone (benchmarks/directions.md,
+#: "small", judges it).
 _WORTH_TRYING = 0.5
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from psidag.stages.refinement import LEAST, Climb, Move, Pair, Parents, with_parent, without
+from psidag.scores.policy import SMALLEST_GAIN
+from psidag.stages.refinement import Climb, Move, Pair, Parents, with_parent, without
 
 #: When one edge is forbidden, the graph around it makes this many changes at the most.
 _LOCAL_MOVES = 40
@@ -109,7 +110,7 @@ def turn_if_better(climb: Climb, i: int, j: int, most: float) -> bool:
         if change < most:
             made += _descend(climb, {v for move in made for v in move.heads}, (i, j))
             change = math.fsum(move.change for move in made)
-        if change < -LEAST:
+        if change < -SMALLEST_GAIN:
             climb.stale |= {v for move in made for pair in (*move.removed, *move.added) for v in pair}
             return True
         for move in reversed(made):
@@ -156,7 +157,7 @@ def _prune(climb: Climb, node: int, made: list[Move]) -> None:
             return
         climb.costs.fetch((node, rest) for rest in fewer.values())
         change, i = min((climb.costs(node, rest) - climb.costs(node, parents), i) for i, rest in fewer.items())
-        if change >= -LEAST:
+        if change >= -SMALLEST_GAIN:
             return
         move = Move(change, ((i, node),), ())
         climb.make(move)
@@ -168,7 +169,7 @@ def _descend(climb: Climb, nodes: set[int], banned: Pair) -> list[Move]:
     made: list[Move] = []
     for _ in range(_LOCAL_MOVES):
         for move in sorted(climb.moves(sorted(nodes))):
-            if move.change >= -LEAST:
+            if move.change >= -SMALLEST_GAIN:
                 return made
             if banned not in move.added and climb.make(move):
                 made.append(move)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, as_adjacency, topological_order
+from psidag.scores.policy import SMALLEST_GAIN
 from psidag.stages._edges import Edges
 from psidag.stages.within_order import parent_lists
 from psidag.system.errors import InputError
@@ -21,8 +22,6 @@ Parents: TypeAlias = tuple[int, ...]
 Query: TypeAlias = tuple[int, Parents]
 Pair: TypeAlias = tuple[int, int]
 
-#: A change must lower the score by more than this.
-LEAST = 1e-6
 #: Queries that one thread takes at a time. Fixed, so that the work is cut alike on any number of threads.
 _QUERIES = 32
 
@@ -141,7 +140,7 @@ class Climb:
         Changes made in one round touch different nodes, so that what they pay adds up.
         """
         looked, self.stale = sorted(self.stale), set()
-        paying = [move for move in self.moves(looked, additions) if move.change < -LEAST]
+        paying = [move for move in self.moves(looked, additions) if move.change < -SMALLEST_GAIN]
         made = 0
         touched: set[int] = set()
         for move in sorted(paying):

@@ -42,7 +42,7 @@ def run_apart(
     target: str,
     order: bytes,
     *,
-    patience: float | None = None,
+    max_seconds: float | None = None,
     memory: float | None = None,
     stop: threading.Event | None = None,
     environment: Mapping[str, str] | None = None,
@@ -57,7 +57,7 @@ def run_apart(
         ``"package.module:function"``; the function takes the order and a ``report`` to call on the way.
     order : bytes
         A pickle.
-    patience : float, optional
+    max_seconds : float, optional
         Seconds after which the process is killed.
     memory : float, optional
         Megabytes of resident memory above which it is killed.
@@ -82,7 +82,7 @@ def run_apart(
             with suppress(BrokenPipeError):
                 process.stdin.write(order)
                 process.stdin.flush()
-            killed = _wait(process, listener, patience, memory, stop)
+            killed = _wait(process, listener, max_seconds, memory, stop)
         finally:
             if listener.is_alive():
                 process.kill()
@@ -138,7 +138,7 @@ def peak_megabytes() -> float:
 def _wait(
     process: subprocess.Popen[bytes],
     listener: threading.Thread,
-    patience: float | None,
+    max_seconds: float | None,
     memory: float | None,
     stop: threading.Event | None,
 ) -> Literal["", "time", "memory", "stop"]:
@@ -150,7 +150,7 @@ def _wait(
             return ""
         if stop is not None and stop.is_set():
             return "stop"
-        if patience is not None and time.monotonic() - start > patience:
+        if max_seconds is not None and time.monotonic() - start > max_seconds:
             return "time"
         if memory is not None and _resident_megabytes(process.pid) > memory:
             return "memory"
