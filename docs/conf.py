@@ -44,7 +44,8 @@ sphinx_gallery_conf = {
     "examples_dirs": ["gallery"],
     "gallery_dirs": ["examples"],
     "filename_pattern": r"/plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_style.Place",
+    "reset_modules": ("matplotlib", "gallery_style.reset"),
     "abort_on_example_error": True,
     "capture_repr": ("_repr_html_", "__str__"),
     "doc_module": ("psidag",),
@@ -52,7 +53,7 @@ sphinx_gallery_conf = {
     "reference_url": {"psidag": None},
     "inspect_global_variables": True,
     "show_memory": False,
-    "min_reported_time": 0,
+    "write_computation_times": False,
     "remove_config_comments": True,
 }
 
@@ -65,10 +66,11 @@ html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "ψ psidag"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navigation_depth": 3,
     "show_toc_level": 2,
     "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

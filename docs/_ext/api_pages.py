@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 import psidag
 
@@ -56,7 +57,7 @@ def page() -> str:
     return "\n".join([heading, *parts])
 
 
-def write(app: Sphinx) -> None:
+def write(app: Sphinx, config: Config) -> None:
     """The index, before Sphinx looks for sources."""
     target = Path(app.srcdir) / "reference" / "api.rst"
     text = page()
@@ -65,6 +66,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the page before autosummary reads it."""
-    app.connect("builder-inited", write, priority=100)
+    """Write the page before Sphinx looks for sources, or autosummary would not find it."""
+    app.connect("config-inited", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

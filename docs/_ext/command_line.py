@@ -5,8 +5,10 @@ from pathlib import Path
 
 import typer.main
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
-from psidag.cli.app import app as commands
+# The module in which the commands join it: `psidag.cli.app` alone has none.
+from psidag.cli.commands import app as commands
 
 
 def _cell(text: str) -> str:
@@ -19,34 +21,20 @@ def _table(heading: str, rows: list[tuple[str, str]]) -> str:
     return "\n".join([f"| {heading} | |", "|---|---|", *(f"| {name} | {_cell(text)} |" for name, text in rows)]) + "\n"
 
 
-def _name(parameter: typer.core.TyperOption) -> str:
-    names = ", ".join(f"`{option}`" for option in [*parameter.opts, *parameter.secondary_opts])
-    return names if parameter.is_flag else f"{names} `{parameter.make_metavar(parameter_context)}`"
-
-
-def _default(parameter: typer.core.TyperOption) -> str:
-    shown = parameter.default
-    return "" if shown in (None, False, (), []) or callable(shown) else f" (default: {shown})"
-
-
 def _page(name: str, command: typer.core.TyperCommand) -> str:
-    options, arguments = [], []
+    context = typer.Context(command, info_name=f"psidag {name}")
+    rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
     for parameter in command.params:
-        help_text = getattr(parameter, "help", None) or ""
-        if parameter.param_type_name == "argument":
-            arguments.append((f"`{parameter.human_readable_name}`", help_text))
-        elif not parameter.hidden and parameter.name != "help":
-            options.append((_name(parameter), help_text + _default(parameter)))
+        record = parameter.get_help_record(context)  # None for what is hidden
+        if record and parameter.name != "help":
+            rows[parameter.param_type_name].append((f"`{record[0]}`".replace("|", "\\|"), record[1]))
     text = inspect.cleandoc(command.help or "").replace("\b\n", "").replace("\x08", "")
-    usage = " ".join(command.collect_usage_pieces(parameter_context))
+    usage = " ".join(command.collect_usage_pieces(context))
     parts = [f"## psidag {name}", text, f"```text\npsidag {name} {usage}\n```"]
-    return "\n\n".join([*parts, _table("argument", arguments), _table("option", options)])
+    return "\n\n".join([*parts, *(_table(kind, found) for kind, found in rows.items())])
 
 
-parameter_context = typer.Context(typer.main.get_command(commands))
-
-
-def write(app: Sphinx) -> None:
+def write(app: Sphinx, config: Config) -> None:
     """One page with all commands."""
     group = typer.main.get_command(commands)
     opening = (
@@ -62,5 +50,5 @@ def write(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write the page before Sphinx looks for sources."""
-    app.connect("builder-inited", write, priority=100)
+    app.connect("config-inited", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,8 +3,11 @@
 import doctest
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import psidag
@@ -33,6 +36,36 @@ def test_pages(page):
     failures, tried = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS)
     assert tried
     assert not failures
+
+
+def blocks(page, language):
+    """The fenced blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.S | re.M)
+
+
+def test_the_lines_that_the_readme_opens_with(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    age, dose = rng.normal(size=(2, 300))
+    table = pd.DataFrame({"patient": [f"P{k}" for k in range(300)], "age": age, "dose": dose - age})
+    table["sex"] = rng.choice(["male", "female"], size=300)
+    table["pressure"] = table["dose"] + age + rng.normal(size=300)
+    table.loc[7, "dose"] = None
+    table.to_csv(tmp_path / "clinic.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(psidag.DataWarning, match="left out: 1 of 300"):
+        exec(blocks("README.md", "python")[0], {})
+    assert "Effect(value=" in capsys.readouterr().out
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_the_lines_of_the_readme_that_judge_themselves(capsys):
+    """What is printed is what stands below them; the errors may differ by a few on another processor."""
+    code, printed = blocks("README.md", "python")[1], blocks("README.md", "")[0]
+    exec(code, {})
+    found, written = (re.findall(r"\d[\d.]*", text) for text in (capsys.readouterr().out, printed))
+    assert found[0] == written[0]
+    assert [float(n) for n in found] == pytest.approx([float(n) for n in written], rel=0.01, abs=3)
 
 
 @pytest.mark.parametrize("name", modules())

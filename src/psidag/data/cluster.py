@@ -60,6 +60,12 @@ def cluster(where: Any = None) -> Iterator[Cluster]:
         Address of a scheduler; a Dask client, which is left open; or a number of processes to start on this machine
         for as long as the ``with`` block lasts. By default the current client, or else a process for each core.
         psidag must be installed where the workers run.
+
+    Examples
+    --------
+    >>> from psidag import cluster, fit_order
+    >>> with cluster(2) as machines:  # doctest: +SKIP
+    ...     solution = fit_order(rows, order, n_jobs=machines)
     """
     try:
         from distributed import Client, LocalCluster

@@ -91,6 +91,15 @@ class Stochastic:
     rows support, until the order agrees with them; where rows outnumber columns the weights within it are then solved
     for exactly.
 
+    Examples
+    --------
+    >>> from psidag import Stochastic, learn_dag
+    >>> from psidag.simulate import simulate
+    >>> problem = simulate("ER2", d=10, n=1000, seed=0)
+    >>> solution = learn_dag(problem.X, Stochastic(batch_size=32, max_rounds=3), noise="equal", random_state=0)
+    >>> len(solution.trace) <= 3
+    True
+
     References
     ----------
     Ziu et al., ψDAG (2024), Algorithms 1 and 3. A2 starts from the projected weights, as in Algorithm 1.

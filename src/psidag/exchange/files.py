@@ -113,7 +113,13 @@ def parse_graph(text: str, format: str, where: str = "the text") -> DAG:  # noqa
 
 
 def format_of(path: str | Path) -> str:
-    """The format that a file ending stands for."""
+    """The format that a file ending stands for.
+
+    Examples
+    --------
+    >>> format_of("graph.graphml"), format_of("edges.csv")
+    ('graphml', 'edges')
+    """
     name = str(path).lower()
     fitting = [
         (len(ending), key) for key, entry in FORMATS.items() for ending in entry.endings if name.endswith(ending)

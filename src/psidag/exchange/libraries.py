@@ -36,7 +36,14 @@ def to_networkx(graph: Any) -> Any:
 
 
 def from_networkx(graph: Any) -> DAG:
-    """The DAG of a ``networkx.DiGraph``, or of anything derived from it; edges without a weight have 1."""
+    """The DAG of a ``networkx.DiGraph``, or of anything derived from it; edges without a weight have 1.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> list(from_networkx(networkx.DiGraph([("dose", "level")])).edges())
+    [('dose', 'level', 1.0)]
+    """
     if not graph.is_directed():
         raise InputError("the networkx graph is undirected; a DAG has directions")
     edges = [
@@ -61,7 +68,15 @@ def to_pandas(graph: Any) -> Any:
 
 
 def from_pandas(frame: Any) -> DAG:
-    """The DAG of a square DataFrame of weights with the same names on both sides."""
+    """The DAG of a square DataFrame of weights with the same names on both sides.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> names = ["dose", "level"]
+    >>> list(from_pandas(pd.DataFrame([[0.0, 2.0], [0.0, 0.0]], index=names, columns=names)).edges())
+    [('dose', 'level', 2.0)]
+    """
     names = [str(name) for name in frame.columns]
     if [str(name) for name in frame.index] != names:
         raise InputError("the rows and columns of the frame do not have the same names in the same order")
@@ -80,7 +95,13 @@ def to_lingam(graph: Any) -> NDArray[np.float64]:
 
 
 def from_lingam(matrix: ArrayLike, names: Sequence[str] | None = None) -> DAG:
-    """The DAG of lingam's ``adjacency_matrix_``; what is not a number (not identified) is taken as no edge."""
+    """The DAG of lingam's ``adjacency_matrix_``; what is not a number (not identified) is taken as no edge.
+
+    Examples
+    --------
+    >>> from_lingam([[0, 0], [2.0, 0]], names=["dose", "level"]).children("dose")
+    ['level']
+    """
     B = np.nan_to_num(np.asarray(matrix, dtype=np.float64))
     return DAG.from_weights(B.T, names=names)
 

@@ -36,6 +36,12 @@ class EdgeErrors(NamedTuple):
 
     Where graphs have undirected edges (both ``[i, j]`` and ``[j, i]``), an edge that is directed in one and
     undirected in the other counts as reversed.
+
+    Examples
+    --------
+    >>> from psidag.graph.metrics import edge_errors
+    >>> edge_errors([[0, 1], [0, 0]], [[0, 0], [1, 0]]).reversed
+    1
     """
 
     correct: int
@@ -238,7 +244,13 @@ def heldout_gap(truth: Any, learned: Any, X: NDArray[Any], *, mean: ArrayLike | 
 
 
 def relative_gap(loss: float, best: float) -> float:
-    """(loss − best) / best, with 0 for 0 / 0."""
+    """(loss − best) / best, with 0 for 0 / 0.
+
+    Examples
+    --------
+    >>> relative_gap(1.1, 1.0) > 0, relative_gap(0.0, 0.0)
+    (True, 0.0)
+    """
     if best > 0:
         return (loss - best) / best
     return 0.0 if loss == best else float("inf")

@@ -83,6 +83,15 @@ def fit_dag(
         As in :func:`learn_dag`.
     dag : DAG, array or sparse matrix
         ``dag[i, j] != 0`` for i → j; a :class:`DAG` is matched by the names of its variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.normal(size=500)
+    >>> solution = fit_dag(np.c_[dose, 2 * dose + rng.normal(size=500)], [[0, 1], [0, 0]], names=["dose", "level"])
+    >>> round(solution.dag.to_dense()[0, 1])
+    2
     """
     source = as_source(data, names=names, sample_weight=sample_weight)
     pattern = _match(dag, source.names)

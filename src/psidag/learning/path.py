@@ -34,6 +34,14 @@ class PenaltyPath:
         Which of them has the automatic penalty.
     noise : {"equal", "unequal"} or score
         The noise model they share.
+
+    Examples
+    --------
+    >>> from psidag import penalty_path
+    >>> from psidag.simulate import simulate
+    >>> path = penalty_path(simulate("ER2", d=10, n=500, seed=0).X, factors=(4, 1), noise="equal")
+    >>> len(path), path.chosen
+    (2, 1)
     """
 
     penalties: tuple[float, ...]

@@ -57,6 +57,14 @@ class Confidence:
         How many of these are sure of its direction; the others have it so in one of several DAGs that fit equally well.
     weight_mean, weight_scatter : arrays of float
         Mean of its weight over these, and the sum of squared deviations from it.
+
+    Examples
+    --------
+    >>> from psidag import bootstrap
+    >>> from psidag.simulate import simulate
+    >>> confidence = bootstrap(simulate("ER1", d=5, n=500, seed=0).X, noise="equal", replicates=10, random_state=0)
+    >>> confidence.replicates, confidence.consensus(threshold=0.5).d
+    (10, 5)
     """
 
     constraints: BoundConstraints

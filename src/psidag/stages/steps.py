@@ -69,6 +69,12 @@ class Universal:
         D. By default the engine finds it from the data; anything from 1 to 8 times the norm of the solution
         works about equally well, less does not.
 
+    Examples
+    --------
+    >>> from psidag import Stochastic, Universal
+    >>> Stochastic(rule=Universal(radius=10.0)).rule.radius
+    10.0
+
     References
     ----------
     Rodomanov, Kavis, Wu, Antonakopoulos & Cevher, Universal gradient methods for stochastic convex
@@ -119,6 +125,12 @@ class SGD:
         h₀. By default half the inverse of the curvature that a trial step shows.
     schedule : {"constant", "sqrt", "linear"}
         h_k = h₀, h₀ / √(1 + k/100) or h₀ / (1 + k/100).
+
+    Examples
+    --------
+    >>> from psidag import SGD, Stochastic
+    >>> Stochastic(rule=SGD(step_size=0.01, schedule="sqrt")).rule.schedule
+    'sqrt'
     """
 
     step_size: float | None = None

@@ -86,7 +86,15 @@ def _weights(graph: Any, dag: DAG) -> tuple[Floats, str]:
 
 
 def plot_trace(solution: Solution, ax: Axes | None = None) -> Axes:
-    """The loss after each round: within the order, and right after the projection where the engine has one."""
+    """The loss after each round: within the order, and right after the projection where the engine has one.
+
+    Examples
+    --------
+    >>> from psidag import learn_dag
+    >>> from psidag.simulate import simulate
+    >>> plot_trace(learn_dag(simulate("ER2", d=5, n=200, seed=0).X, noise="equal", random_state=0)).get_xlabel()
+    'round'
+    """
     ax = axes_for(ax)
     if not solution.trace:
         return empty(ax, "The graph was not searched for: there are no rounds to show.")
@@ -104,7 +112,14 @@ def plot_trace(solution: Solution, ax: Axes | None = None) -> Axes:
 
 
 def plot_degrees(graph: Any, ax: Axes | None = None) -> Axes:
-    """How many variables have how many causes, and how many effects."""
+    """How many variables have how many causes, and how many effects.
+
+    Examples
+    --------
+    >>> from psidag import DAG
+    >>> plot_degrees(DAG.from_edges([("dose", "level")])).get_ylabel()
+    'variables'
+    """
     dag = as_content(graph).dag
     ax = axes_for(ax)
     causes = np.bincount(dag.weights.indices, minlength=dag.d)
@@ -122,7 +137,14 @@ def plot_degrees(graph: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_weights(graph: Any, ax: Axes | None = None) -> Axes:
-    """How the weights are distributed: standardised ones of a Solution, else as they are."""
+    """How the weights are distributed: standardised ones of a Solution, else as they are.
+
+    Examples
+    --------
+    >>> from psidag import DAG
+    >>> plot_weights(DAG.from_edges([("dose", "level", 2.0)])).get_ylabel()
+    'edges'
+    """
     dag = as_content(graph).dag
     ax = axes_for(ax)
     if not dag.n_edges:
@@ -139,7 +161,16 @@ def plot_weights(graph: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_confidence(solution: Solution, ax: Axes | None = None) -> Axes:
-    """How often each edge came up in resampled data: a bar an edge, or for many edges a point each by strength."""
+    """How often each edge came up in resampled data: a bar an edge, or for many edges a point each by strength.
+
+    Examples
+    --------
+    >>> from psidag import bootstrap, learn_dag
+    >>> from psidag.simulate import simulate
+    >>> X = simulate("ER1", d=5, n=300, seed=0).X
+    >>> confidence = bootstrap(X, noise="equal", replicates=5, random_state=0)
+    >>> ax = plot_confidence(learn_dag(X, noise="equal", random_state=0).with_confidence(confidence))
+    """
     found = columns.support(solution)
     count = solution.dag.n_edges
     ax = axes_for(ax, 7.0, max(2.0, 0.28 * count + 1) if found and count <= _NAMED else 4.5)

@@ -45,7 +45,16 @@ def write_report(solution: Solution, path: str | Path, *, data: Any = None, titl
 
 
 def report_html(solution: Solution, *, data: Any = None, title: str | None = None) -> str:
-    """The text of the report; see :func:`write_report`."""
+    """The text of the report; see :func:`write_report`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psidag import fit_dag
+    >>> table = np.random.default_rng(0).normal(size=(50, 2))
+    >>> report_html(fit_dag(table, [[0, 1], [0, 0]])).lstrip()[:15].lower()
+    '<!doctype html>'
+    """
     checks = None if data is None else solution.check_residuals(data)
     heading = title or f"What drives what among {solution.dag.d:,} variables"
     parts = {
