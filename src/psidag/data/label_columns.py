@@ -28,7 +28,7 @@ def file_columns(path: str | Path, names: Sequence[str], rows: slice | None = No
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "t.csv").write_text("x,set\\n1,dose\\n2,\\n")
+    ...     _ = Path(folder, "t.csv").write_text("x,set\n1,dose\n2,\n")
     ...     file_columns(f"{folder}/t.csv", ["set"])
     {'set': ['dose', '']}
     """
