@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from psidag import InputError, PsiDAG, learn_dag
+from psidag import DataWarning, InputError, PsiDAG, Solution, learn_dag
 from psidag.data.ingest import as_source
 from psidag.data.missing import pairwise_moments
 from psidag.data.scans import array_batches
@@ -145,3 +145,38 @@ def test_nulls_of_tables_are_missing_values(kind):
     filled = as_source(frame, missing="mean")
     assert filled.X[2, 0] == pytest.approx(13 / 4)
     assert filled.X[3, 1] == pytest.approx(1 / 2)
+
+
+def test_what_was_done_about_gaps_stays_in_the_solution(tmp_path):
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    X[3, 1] = np.nan
+    with pytest.warns(DataWarning, match="left out"):
+        solution = learn_dag(X, missing="drop", random_state=0)
+    assert solution.warnings[0] == "rows with missing values were left out: 1 of 100"
+    solution.save(tmp_path / "m.psidag")
+    assert "left out: 1 of 100" in str(Solution.load(tmp_path / "m.psidag"))
+    assert solution.warnings[0] in solution.content().about["warnings"]
+
+
+def test_pairs_that_contradict_each_other_are_named():
+    """A sum whose parts are often missing: its correlations come from different rows and do not add up."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1600, 6))
+    X[:, 5] = X[:, 3] - X[:, 4]
+    X[rng.random(X.shape) < 0.25] = np.nan
+    with pytest.warns(DataWarning, match="do not fit together"):
+        solution = learn_dag(X, missing="pairwise", noise="unequal", random_state=0)
+    (said,) = (text for text in solution.warnings if "fit together" in text)
+    assert all(name in said for name in ("'x3'", "'x4'", "'x5'"))
+    assert not any(name in said for name in ("'x0'", "'x1'", "'x2'"))
+    assert not any("linear combination" in text for text in solution.warnings)
+    assert "learned from about" in str(solution)
+
+
+def test_near_collinearity_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    X[:, 3] = X[:, 0] + X[:, 1] + 1e-3 * rng.normal(size=500)
+    with pytest.warns(DataWarning, match="but for a rest"):
+        solution = learn_dag(X, noise="unequal", random_state=0)
+    assert any("leave one of such a group out" in text for text in solution.warnings)

@@ -1,10 +1,13 @@
 """``psidag info`` on nasty tables: what it says is true, and what it says to type next works."""
 
 import json
+import re
 import shlex
 
 import numpy as np
 import pytest
+
+from psidag import prepare
 
 pd = pytest.importorskip("pandas")
 
@@ -38,6 +41,27 @@ NASTY = {
     "two rows": {"a": [1.0, 2.0], "b": [3.0, 1.0]},
     "all text": {"a": ["p", "q", "r"], "b": ["s", "t", "u"]},
     "wide": {f"g{k}": RNG.normal(size=6) for k in range(40)},
+    "nothing and nothing": {"none": np.full(N, np.nan), "void": np.full(N, np.nan), "a": A, "b": B},
+    "years": {"year": np.arange(1800, 1800 + N), "a": A, "b": B},
+    "an id in large units": {"id": 1000 * np.arange(N) + 7, "a": A, "b": A + B},
+    "a code in large units": {"a": np.where(np.arange(N) % 20 == 3, -99999.0, A), "b": B, "c": A + B},
+    "nearly a sum": {"part": A, "rest": B, "total": A + B + 1e-3 * C, "d": RNG.normal(size=N)},
+    "sum and nearly a sum": {"a": A, "b": B, "total": A + B, "c": C, "near": A + C + 1e-3 * RNG.normal(size=N)},
+    "copies in other units": {"a": A, "mm": 1000 * A, "minus": -A, "b": B},
+    "money": {"price": [f"${1000 + 100 * a:,.2f}" for a in A], "share": [f"{50 + b:.1f} %" for b in B], "c": C},
+    "thousands": {"people": [f"{1e6 + 1e5 * a:,.0f}" for a in A], "b": B, "c": C},
+    "may be thousands": {"people": [f"{5 + a:.3f}".replace(".", ",") for a in A], "b": B, "c": C},
+    "true and false": {"flag": A > 0, "b": B, "c": C},
+    "positive outliers": {"a": np.exp(np.where(np.arange(N) == 5, 12.0, A)), "b": B, "c": C},
+    "sorted": {"a": np.sort(A), "b": np.sort(B), "c": C},
+    "one column": {"a": A},
+    "one row": {"a": [1.0], "b": [2.0]},
+    "huge and tiny": {"a": 1e90 * A, "b": 1e-90 * (A + B), "c": 1e12 + C},
+    "gaps everywhere": {
+        name: np.where(np.arange(N) % 3 == k, np.nan, column)
+        for k, (name, column) in enumerate(zip("abc", (A, B, C), strict=True))
+    },
+    "text with gaps": {"city": np.where(A > 1, None, LETTERS[RNG.integers(0, 3, N)]), "b": B, "c": C},
     "odd names": {"a,b": A, "c d": B, "*": C, "[x]": A - C},
 }
 
@@ -49,10 +73,11 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
     code, out, err = call("info", "t.csv")
     assert code == 0, err
     found = json.loads(call("info", "t.csv", "--json")[1])
-    numbers = frame.select_dtypes("number")
+    numbers = frame.select_dtypes(["number", "bool"])
     assert found["rows"] == len(frame)
     assert found["missing"] == {name: int(k) for name, k in numbers.isna().sum().items() if k}
-    assert set(found["constant"]) == {name for name in numbers if numbers[name].nunique() == 1}
+    if len(frame) > 1:
+        assert set(found["constant"]) == {name for name in numbers if numbers[name].nunique() == 1}
     assert found["complete_rows"] == int(np.isfinite(numbers.to_numpy(float)).all(axis=1).sum())
     for name, kind in found["kinds"].items():
         values = frame[name].dropna()
@@ -68,12 +93,16 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
         assert frame[first].equals(frame[second])
     for name, code_ in found["sentinels"].items():
         assert (frame[name] == code_).sum() > 1
+    plain = frame.replace({name: {code_: np.nan} for name, code_ in found["sentinels"].items()})
     for text in found["combinations"]:
-        name, _, terms = text.partition(" = ")
-        total = sum(float(t.split(" ", 1)[0]) * frame[t.split(" ", 1)[1]] for t in terms.split(" + "))
-        assert np.ptp(frame[name] - total) < 1e-2 * np.ptp(frame[name])
+        name, terms = re.split(" [=≈] ", text)
+        rest = plain[name]
+        columns = "|".join(map(re.escape, frame))
+        for sign, size, column in re.findall(rf"(?:^| )([-+]?) ?((?:[\d.e-]+ )?)({columns})(?=$| [-+])", terms):
+            rest = rest - (-1 if sign == "-" else 1) * float(size or 1) * plain[column]
+        assert np.ptp(rest.dropna()) < 1e-2 * np.ptp(plain[name])
     if found["next"] is None:
-        assert title in ("all text",)
+        assert title in ("all text", "one column", "one row")
     else:
         assert found["next"] in out
         code, _, err = call(*shlex.split(found["next"])[1:])
@@ -91,8 +120,22 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
         ("sums", ["total", "part", "rest", "= "]),
         ("units", ["--noise unequal", "a factor of"]),
         ("outliers", ["outliers", "'a (1)'"]),
+        ("positive outliers", ["--prepare --log"]),
+        ("sums", ["total = part + rest"]),
+        ("nearly a sum", ["total ≈ part + rest"]),
+        ("sum and nearly a sum", ["total = a + b", "near ≈ a + c"]),
+        ("money", ["'price' is number", "makes plain numbers of it", "--prepare -o"]),
+        ("thousands", ["'people' is number"]),
+        ("may be thousands", ["'people' is text"]),
+        ("one column", ["a graph needs two columns", "200 rows, 1 column\n"]),
+        ("one row", ["too few to tell an edge from chance"]),
+        ("two rows", ["too few to tell an edge from chance"]),
+        ("sorted", ["just sorted"]),
+        ("gaps everywhere", ["0 of 200 rows are complete", "--missing pairwise"]),
+        ("text with gaps", ["--prepare --missing"]),
+        ("seldom there", ["complete rows:"]),
         ("time", ["consecutive rows are alike in", "--lags 1"]),
-        ("wide", ["only the strongest edges"]),
+        ("wide", ["too few to tell an edge from chance; if rows are the variables, transpose"]),
         ("plain", ["missing    none", "auto takes sparse", "notears", "enough for all but weak edges"]),
     ],
 )
@@ -101,6 +144,52 @@ def test_what_matters_is_said(call, tmp_path, title, parts):
     out = call("info", "t.csv")[1]
     for part in parts:
         assert part in out, out
+
+
+@pytest.mark.parametrize(
+    ("title", "parts"),
+    [
+        ("nothing and nothing", ["duplicate"]),
+        ("years", ["ids"]),
+        ("an id in large units", ["--noise unequal", "hard to believe"]),
+        ("a code in large units", ["--noise unequal", "hard to believe"]),
+        ("outliers", ["--log"]),
+        ("categories", ["--missing drop", "--missing pairwise"]),
+        ("two rows", ["strong edges", "yes/no"]),
+        ("one column", ["enough", "standardised"]),
+        ("seldom there", ["'sex': isolated"]),
+        ("thousands", ["'people' is id"]),
+        ("copies in other units", ["duplicate"]),
+    ],
+)
+def test_what_is_not_so_is_not_said(call, tmp_path, title, parts):
+    pd.DataFrame(NASTY[title]).to_csv(tmp_path / "t.csv", index=False)
+    out = call("info", "t.csv")[1]
+    for part in parts:
+        assert part not in out, out
+
+
+def test_a_table_of_a_header_alone(call, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n")
+    code, out, _ = call("info", "t.csv")
+    assert code == 0
+    assert "none: there is nothing to learn from" in out
+    assert "duplicate" not in out
+    assert "Next" not in out
+
+
+def test_repeated_names_are_one_sentence(call, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,a\n1,2,3\n2,1,4\n")
+    for command in (["info", "t.csv"], ["fit", "t.csv"], ["fit", "t.csv", "--prepare"]):
+        code, out, err = call(*command)
+        assert (code, out) == (2, "")
+        assert "repeated in 't.csv': 'a'" in err
+
+
+def test_numbers_as_spreadsheets_show_them():
+    table = prepare({"price": ["$1,234.50", "($12)", None, "$7.00"], "share": ["12%", "13 %", "-4%", "5%"]})
+    np.testing.assert_array_equal(table.X, [[1234.5, 12], [-12, 13], [np.nan, -4], [7, 5]])
+    assert any("'price': signs of money" in step for step in table.steps)
 
 
 def test_a_transposed_table_is_named(call, tmp_path):

@@ -28,7 +28,9 @@ from psidag.cli.options import (
 )
 from psidag.cli.outputs import Writer, check_places, check_space, write_all
 from psidag.cli.report import check_report_path, with_command, write_report
+from psidag.data.files import FileTable
 from psidag.data.ingest import as_source
+from psidag.data.missing import Missing
 from psidag.data.resampling import check_resampling
 from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source
@@ -177,7 +179,7 @@ def fit(
         "resume": resume,
     }
     # Checked and completed once, for the graph and for the draws.
-    source = as_source(data, missing=missing)
+    source = _source(data, missing, quiet=not as_json)
     if replicates is not None:
         check_resampling(source)
     solution, interrupted = _learn(source, options | keeping, quiet=not as_json)
@@ -257,6 +259,14 @@ def _learn(data: Source, options: dict[str, Any], *, quiet: bool) -> tuple[Solut
                 if not (quiet and str(message) in said):
                     show_warning(message, DataWarning)
     return solution, interrupted
+
+
+def _source(data: FileTable, missing: Missing, *, quiet: bool) -> Source:
+    """The rows, complete; ``quiet`` about what the summary will say anyway."""
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", DataWarning)
+        return as_source(data, missing=missing)
 
 
 def _draw(data: Source, solution: Solution, options: dict[str, Any]) -> tuple[Solution, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, get_args
@@ -14,7 +15,7 @@ from psidag.data.files import FileTable
 from psidag.scores.named import NoiseName
 from psidag.system.errors import listing
 from psidag.system.memory import as_text
-from psidag.tables.doctor import Checkup, examine, next_command, rows_advice, units_factor
+from psidag.tables.doctor import Checkup, examine, next_command, rows_advice, units_factor, without_oddities
 from psidag.tables.profile import Profile, profile_table
 
 _EXAMPLES = """
@@ -24,6 +25,10 @@ Examples:
 
   psidag info model.psidag
 """
+#: What kinds are called where they are counted.
+_KINDS = {"number": "numbers", "integer": "whole numbers", "few values": "with few values", "category": "of categories"}
+#: What --prepare makes of columns that are not numbers.
+_MADE = {"yes/no": "1 and 0", "category": "columns of 1 and 0", "date": "days", "number": "plain numbers"}
 #: Columns that are named in one line; the others are counted.
 _NAMED = 5
 
@@ -49,15 +54,21 @@ def info(
     data = load_table(table, columns, drop, rows, hold="auto")
     found = profile_table(data)
     checkup = examine(data, text_columns(table, data, rows), found)
+    plain = without_oddities(data, checkup)
+    if plain is not data:
+        # Of columns together, what is said is what holds without ids and codes.
+        seen = profile_table(plain)
+        together = ("collinear", "nearly", "combinations", "sd_range", "r2_range", "r2_median")
+        found = found._replace(**{key: getattr(seen, key) for key in together})
     expected = forecast(max(found.rows, 1), len(data.names)) if len(data.names) > 1 else None
     flags = [*_flag("--columns", columns), *_flag("--exclude", drop), *([] if rows is None else ["--rows", rows])]
     command = next_command(table, flags, found, checkup, data.text, chooses_noise="auto" in get_args(NoiseName))
     if as_json:
         forecasted = None if expected is None else expected._asdict()
-        looked = {**checkup._asdict(), "kinds": {**found.kinds, **checkup.kinds}}
+        looked = {**checkup._asdict(), "positive": sorted(checkup.positive), "kinds": {**found.kinds, **checkup.kinds}}
         say_json({"table": table, **found._asdict(), **looked, "forecast": forecasted, "next": command})
         return
-    lines = [f"{table}: {found.rows} rows, {len(found.kinds)} columns"]
+    lines = [f"{table}: {_count(found.rows, 'row')}, {_count(len(found.kinds), 'column')}"]
     for part in (
         _columns(data, found, checkup),
         _gaps(found, checkup),
@@ -74,10 +85,11 @@ def info(
 def _columns(data: FileTable, found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
     """What kinds of columns there are."""
     kinds = Counter({**found.kinds, **checkup.kinds}.values())
-    yield "types", "; ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    counted = (f"{count} {_KINDS.get(kind, kind) if count > 1 else kind}" for kind, count in sorted(kinds.items()))
+    yield "types", "; ".join(counted)
     for name, culprit in list(data.text.items())[:_NAMED]:
         kind = checkup.kinds.get(name)
-        made = {"yes/no": "1 and 0", "category": "columns of 1 and 0", "date": "days"}.get(kind or "")
+        made = _MADE.get(kind or "")
         then = f"--prepare makes {made} of it" if made else f"leave it out with --exclude {name!r}, or --prepare"
         yield "", f"{name!r} is {kind or 'not numbers'} ({culprit}): {then}"
     ids = [name for name, kind in checkup.kinds.items() if kind == "id" and name not in data.text]
@@ -88,11 +100,15 @@ def _columns(data: FileTable, found: Profile, checkup: Checkup) -> Iterator[tupl
     if found.duplicate:
         pairs = [f"{a} = {b}" for a, b in found.duplicate]
         yield "duplicate", f"{listing(pairs)}: which of two is the cause cannot be told"
+    where = _where(found)
     if found.combinations:
-        yield "collinear", f"{listing(found.combinations)} (in the {found.complete_rows} complete rows)"
-    rest = [name for name in found.collinear if not any(text.startswith(f"{name} = ") for text in found.combinations)]
-    if rest:
-        yield "collinear", f"{listing(rest)}: combinations of other columns in the {found.complete_rows} complete rows"
+        yield "collinear", f"{'; '.join(found.combinations[:_NAMED])}{where}: leave one of each group out"
+    told = {re.split(" [=≈] ", text)[0] for text in found.combinations[:_NAMED]}
+    exact, nearly = ([name for name in names if name not in told] for names in (found.collinear, found.nearly))
+    if exact:
+        yield "collinear", f"{listing(exact)}: combinations of other columns{where}"
+    if nearly:
+        yield "collinear", f"{listing(nearly)}: nearly combinations of other columns{where}"
 
 
 def _gaps(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
@@ -106,7 +122,7 @@ def _gaps(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
         more = f" and {len(gaps) - _NAMED} more columns" if len(gaps) > _NAMED else ""
         whole = f"{found.complete_rows} of {found.rows} rows are complete"
         yield "missing", f"{shown}{more}; {whole}: choose with --missing"
-    elif not empty:
+    elif not empty and found.rows:
         yield "missing", "none"
     if checkup.sentinels:
         codes = [f"{code:g} in {name}" for name, code in checkup.sentinels.items()]
@@ -119,21 +135,25 @@ def _numbers(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
     """What the numbers are like."""
     if checkup.outliers:
         far = [f"{name} ({count})" for name, count in checkup.outliers.items()]
-        yield "outliers", f"{listing(far)}: values far from all others; a logarithm may help (--prepare --log)"
-    if found.sd_range is not None:
+        yield "outliers", f"{listing(far)}: values far from all others; see whether they are right"
+        if checkup.positive:
+            yield "", f"of {listing(sorted(checkup.positive))} the logarithm may serve better (--prepare --log)"
+    if found.sd_range is not None and len(found.kinds) > 1:
         low, high = found.sd_range
         ratio = units_factor(found)
-        yield "variances", f"standard deviations from {low:.3g} to {high:.3g}, a factor of {ratio:.3g}:"
+        yield "variances", f"standard deviations from {low:.3g} to {high:.3g}, a factor of {_factor(ratio)}:"
         yield "", _units_advice(ratio)
     if found.r2_range is not None:
         low, high = found.r2_range
-        yield "R²", f"of each column on all others from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}:"
+        spread = f"from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}"
+        yield "R²", f"of each column on all others {spread}{_where(found)}:"
         yield "", _r2_advice(found.r2_median or 0.0)
     moving = [kind for kind in checkup.kinds.values() if kind in ("number", "few values")]
     if len(checkup.slow) >= max(2, len(moving) / 2):
         most = max(checkup.slow.values())
         yield "time", f"consecutive rows are alike in {len(checkup.slow)} columns (correlation up to {most:.2f}):"
-        yield "", "if rows follow each other in time, --lags 1 puts the past beside each row"
+        yield "", "if rows follow each other in time, --lags 1 puts the past beside each row; if they are just sorted,"
+        yield "", "nothing is amiss"
 
 
 def _ahead(found: Profile, expected: Any) -> Iterator[tuple[str, str]]:
@@ -141,13 +161,28 @@ def _ahead(found: Profile, expected: Any) -> Iterator[tuple[str, str]]:
     from psidag.baselines import BASELINES
     from psidag.learning.plan import ENGINES
 
-    if found.rows:
+    if not found.rows:
+        yield "rows", "none: there is nothing to learn from"
+    else:
         yield "rows", rows_advice(found.rows, len(found.kinds))
     if expected is not None:
         others = [name for name in ENGINES if name != expected.engine]
         took = f"about {_duration(expected.seconds)} and {as_text(expected.memory)}"
         yield "engine", f"auto takes {expected.engine}: {took}"
         yield "", f"also {', '.join(others)}, and for comparison {', '.join(BASELINES)} (--solver)"
+
+
+def _where(found: Profile) -> str:
+    """What is said of several columns together is of the rows that have all of them."""
+    return "" if found.complete_rows == found.rows else f" in the {found.complete_rows} complete rows"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def _factor(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.1g}"
 
 
 def _flag(name: str, given: list[str] | None) -> list[str]:

@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 
 #: A column whose variance given the others is below this share of its own is taken as a combination of them.
 _COLLINEAR = 1e-9
+#: Below this share it is nearly one: weights among such columns swing with the last digits of the data.
+_NEARLY = 1e-5
 #: Up to this many columns combinations are looked for: the factorisation takes a second there.
 _MOST_COLUMNS = 3000
 
@@ -33,11 +35,16 @@ def data_warnings(names: Sequence[str], count: float, sd: Floats, moments: Momen
             f"{count:g} rows for {len(names)} columns: weak edges cannot be told from chance; trust the strongest only"
         )
     elif moments is not None and moments.d <= _MOST_COLUMNS:
-        combined = collinear_columns(moments)
+        combined, nearly = collinear_columns(moments)
         if combined:
             found.append(
                 f"columns that are a linear combination of others (or copies): {listing(combined)}; "
                 "which of them is the cause cannot be told from these data"
+            )
+        if nearly:
+            found.append(
+                f"columns that others determine but for a rest below {_NEARLY:g} of their variance: {listing(nearly)}; "
+                "weights and directions among them are not to be trusted: leave one of such a group out"
             )
     return found
 
@@ -47,10 +54,15 @@ def constant_columns(names: Sequence[str], sd: Floats) -> list[str]:
     return [name for name, spread in zip(names, sd, strict=True) if spread == 0]
 
 
-def collinear_columns(moments: Moments) -> list[str]:
-    """Columns that others determine: what a pivoted Cholesky factorisation of the correlations leaves over."""
+def collinear_columns(moments: Moments) -> tuple[list[str], list[str]]:
+    """Columns that others determine, and those that they nearly do.
+
+    A pivoted Cholesky factorisation of the correlations has at its end what the others leave over of each column.
+    """
     sd = moments.sd
     live = np.flatnonzero(sd > 0)
     C = moments.covariance[np.ix_(live, live)] / np.outer(sd[live], sd[live])
-    _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(C, tol=_COLLINEAR, lower=1, overwrite_a=1)
-    return [moments.names[live[j]] for j in sorted(pivots[rank:] - 1)]
+    factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(C, tol=_COLLINEAR, lower=1, overwrite_a=1)
+    almost = np.flatnonzero(np.diag(factor)[:rank] ** 2 < _NEARLY)
+    exact, nearly = ([moments.names[live[j]] for j in sorted(found - 1)] for found in (pivots[rank:], pivots[almost]))
+    return exact, nearly

@@ -35,7 +35,7 @@ def excel_columns(path: str | Path) -> dict[str, list[Any]]:
     names = [str(header[k]).strip() for k in used]
     twice = [name for k, name in enumerate(names) if name in names[:k]]
     if twice:
-        raise InputError(f"column names must be unique; repeated in {str(path)!r}: {twice[0]!r}")
+        raise InputError(f"column names must be unique; repeated in {str(path)!r}: {twice[0]!r}; rename one of them")
     return {name: [row[k] if k < len(row) else None for row in body] for name, k in zip(names, used, strict=True)}
 
 

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 #: Lowest eigenvalue of repaired correlations.
 _FLOOR = 1e-6
+#: Share in a direction of negative variance from which a column is named.
+_BLAMED = 0.1
 
 
 def check_missing(missing: str) -> None:
@@ -58,7 +60,7 @@ def complete(X: Rows, names: Sequence[str], weight: Floats | None, missing: str,
         return _fill(X, names, weight)
     if weight is not None:
         raise InputError('missing="pairwise" does not go with sample_weight: choose "drop" or "mean"')
-    return Summary(pairwise_moments(array_batches(X), names))
+    return Summary(*_of_pairs(array_batches(X), names))
 
 
 def complete_scan(rows: Partitions, names: Sequence[str], missing: str, least_rows: int) -> Source:
@@ -72,7 +74,7 @@ def complete_scan(rows: Partitions, names: Sequence[str], missing: str, least_ro
         if gaps.times.any():
             _refuse_empty(gaps, names)
             if missing == "pairwise":
-                return Summary(pairwise_moments(rows, names))
+                return Summary(*_of_pairs(rows, names))
             return Scan(rows, names, functools.partial(_filled, mean=_column_means(rows)))
 
     def check(read: int, moments: Moments) -> None:
@@ -86,9 +88,10 @@ def complete_scan(rows: Partitions, names: Sequence[str], missing: str, least_ro
             if read < least_rows:
                 raise InputError(f"{read} rows are too few: dependence cannot be seen in fewer than {least_rows}")
         if read > moments.count:
-            _note_dropped(read - int(moments.count), read)
+            scan.remarks = (_note_dropped(read - int(moments.count), read),)
 
-    return Scan(rows, names, _whole_rows if missing == "drop" else None, check)
+    scan = Scan(rows, names, _whole_rows if missing == "drop" else None, check)
+    return scan
 
 
 def pairwise_moments(rows: Partitions, names: Sequence[str]) -> Moments:
@@ -106,6 +109,11 @@ def pairwise_moments(rows: Partitions, names: Sequence[str]) -> Moments:
     >>> moments.mean.tolist(), round(moments.count)
     ([2.5, 5.333333333333333], 3)
     """
+    return _of_pairs(rows, names)[0]
+
+
+def _of_pairs(rows: Partitions, names: Sequence[str]) -> tuple[Moments, list[str]]:
+    """The moments, and a sentence if correlations of different rows had to be made to fit together."""
     d = len(names)
     centre = _column_means(rows)
     both, sums, squares, products = rows.reduce(functools.partial(_pair_sums, centre=centre), _Sums.merge)
@@ -122,10 +130,18 @@ def pairwise_moments(rows: Partitions, names: Sequence[str]) -> Moments:
     sd = np.sqrt(np.diag(variance))
     R[sd == 0] = R[:, sd == 0] = 0.0
     np.fill_diagonal(R, 1.0)
-    R = _repair(R)
+    R, worst = _repair(R)
+    remarks = []
+    if len(worst):
+        remarks.append(
+            "correlations that come from different rows do not fit together, and were adjusted: edges among "
+            f"{listing([names[j] for j in worst])} may be nothing but that; leave one of these columns out, or choose "
+            "missing='drop'"
+        )
+        warnings.warn(remarks[0], DataWarning, stacklevel=2)
     pairs = both[~np.eye(d, dtype=bool)]
     count = float(len(pairs) / np.sum(1 / pairs)) if len(pairs) else float(both[0, 0])
-    return Moments.from_covariance(R * np.outer(sd, sd), count, centre, names)
+    return Moments.from_covariance(R * np.outer(sd, sd), count, centre, names), remarks
 
 
 class _Sums(tuple[Floats, ...]):
@@ -157,15 +173,18 @@ def _column_means(rows: Partitions) -> Floats:
     return mean
 
 
-def _repair(R: Floats) -> Floats:
-    """The correlations with negative eigenvalues raised to a floor and ones on the diagonal."""
+def _repair(R: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """The correlations with negative eigenvalues raised to a floor and ones on the diagonal; who was in the way."""
     value, vector = np.linalg.eigh(R)
     if value[0] >= _FLOOR:
-        return R
+        return R, np.empty(0, np.intp)
     fixed = (vector * np.maximum(value, _FLOOR)) @ vector.T
     scale = np.sqrt(np.diag(fixed))
     repaired: Floats = fixed / np.outer(scale, scale)
-    return repaired
+    # An eigenvalue of zero is that of columns that add up; below it, none but contradictions are.
+    blame = (vector[:, value < -_FLOOR] ** 2).max(axis=1, initial=0.0)
+    worst = np.flatnonzero(blame > _BLAMED)
+    return repaired, worst[np.argsort(-blame[worst], kind="stable")]
 
 
 class _Gaps(NamedTuple):
@@ -235,8 +254,10 @@ def _nothing_left(gaps: _Gaps, names: Sequence[str], left: int) -> InputError:
     )
 
 
-def _note_dropped(dropped: int, n: int) -> None:
-    warnings.warn(f"rows with missing values were left out: {dropped} of {n}", DataWarning, stacklevel=2)
+def _note_dropped(dropped: int, n: int) -> str:
+    said = f"rows with missing values were left out: {dropped} of {n}"
+    warnings.warn(said, DataWarning, stacklevel=2)
+    return said
 
 
 def _where(count: NDArray[np.intp], first: NDArray[np.intp], names: Sequence[str], n: int) -> str:
@@ -251,8 +272,9 @@ def _drop(X: Rows, names: Sequence[str], weight: Floats | None, gaps: _Gaps, lea
     if left < least_rows:
         _refuse_empty(gaps, names)
         raise _nothing_left(gaps, names, left)
-    _note_dropped(n - left, n)
-    return Table(X[kept], names, None if weight is None else weight[kept])
+    whole = Table(X[kept], names, None if weight is None else weight[kept])
+    whole.remarks = (_note_dropped(n - left, n),)
+    return whole
 
 
 def whole_rows(X: Rows, names: Sequence[str], missing: str) -> Rows:

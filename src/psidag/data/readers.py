@@ -98,7 +98,9 @@ class Choice:
         """The places of the wanted columns among these names, in the order of the file."""
         repeated = [name for name, times in Counter(names).items() if times > 1]
         if repeated:
-            raise InputError(f"column names must be unique; repeated in {where}: {listing(repeated)}")
+            raise InputError(
+                f"column names must be unique; repeated in {where}: {listing(repeated)}; rename one of them"
+            )
         kept = set(names) if self._columns is None else self._matching(self._columns, names, where)
         kept -= self._matching(self._drop, names, where)
         if not kept:

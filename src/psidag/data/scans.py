@@ -107,6 +107,8 @@ class Scan:
         self.names = tuple(names)
         self._prepare = prepare
         self._check = check
+        self.remarks: tuple[str, ...] = ()
+        """What was done to make the rows whole, known once they have been gone through; solutions keep it."""
         self._moments: Moments | None = None
 
     @property

@@ -92,6 +92,8 @@ class Table:
         self.X = X
         self.names = tuple(names)
         self.sample_weight = sample_weight
+        self.remarks: tuple[str, ...] = ()
+        """What was done to make the rows whole; solutions keep it."""
         self._moments: Moments | None = None
 
     @property
@@ -221,8 +223,9 @@ class Summary:
     has_rows = holds_rows = False
     can_reread = can_resample = True
 
-    def __init__(self, moments: Moments) -> None:
+    def __init__(self, moments: Moments, remarks: Sequence[str] = ()) -> None:
         self._moments = moments
+        self.remarks = tuple(remarks)
 
     @property
     def count(self) -> float:

@@ -180,7 +180,11 @@ class Plan:
         solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace, graph)
         # Wide tables are searched without moments in double precision: none are made for the warnings alone.
         moments = task.source.moments(task.workers) if task.source.has_moments else None
-        return replace(warned(solution, moments, task.score), origin=self.origin)
+        said = tuple(getattr(task.source, "remarks", ()))
+        # Correlations that were adjusted to fit together say nothing about which columns add up.
+        adjusted = bool(said) and not task.source.has_rows
+        told = warned(solution, None if adjusted else moments, task.score)
+        return replace(told, warnings=(*said, *told.warnings), origin=self.origin)
 
 
 def choose_engine(solver: str | Engine, source: Source | None = None) -> tuple[Engine, str]:

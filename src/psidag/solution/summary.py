@@ -33,7 +33,7 @@ def summarise(solution: Solution) -> str:
     rounds = f", {len(solution.trace)} rounds{seconds}" if solution.trace else ""
     edges = f"{dag.n_edges} edge{'s' * (dag.n_edges != 1)}"
     lines = [
-        f"{edges} among {dag.d} variables, learned from {solution.n_samples:g} rows",
+        f"{edges} among {dag.d} variables, learned from {_rows(solution.n_samples)}",
         f"  engine  {solution.engine}{rounds}",
         f"  edges   {solution.selection}",
         f"  status  {solution.status}",
@@ -56,6 +56,11 @@ def summarise(solution: Solution) -> str:
     title = "strongest edges" if len(table) > _EDGES else "edges"
     body = "\n".join("  " + line for line in table.to_text(_EDGES).splitlines())
     return "\n".join([*lines, "", f"{title}:", body])
+
+
+def _rows(count: float) -> str:
+    """Rows with weights, or of pairs of columns, need not be a whole number."""
+    return f"{count:g} rows" if count == round(count) else f"about {count:,.0f} rows"
 
 
 def _rests_on_units(solution: Solution) -> bool:

@@ -23,6 +23,8 @@ _FAR = 10.0
 _SLOW = 0.3
 #: Factor between standard deviations from which one noise variance for all is hard to believe.
 _UNITS = 10.0
+#: Rows below which next to nothing can be learned.
+_HARDLY_ANY = 10
 #: Rows below which order in time cannot be told from chance.
 _FEW_ROWS = 30
 
@@ -36,6 +38,10 @@ class Checkup(NamedTuple):
     slow: Mapping[str, float]
     """Columns that are like themselves in the row before, with that correlation."""
     transposed: bool
+    positive: frozenset[str] = frozenset()
+    """Columns with outliers of which a logarithm can be taken."""
+    text_gaps: int = 0
+    """Missing values in columns that are not numbers."""
 
 
 def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
@@ -53,8 +59,12 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
     codes: dict[str, float] = {}
     outliers: dict[str, int] = {}
     slow: dict[str, float] = {}
-    if raw is not None:
-        kinds |= {name: look(name, column).kind for name, column in raw.columns.items()}
+    positive: set[str] = set()
+    text_gaps = 0
+    for name, column in raw.columns.items() if raw is not None else ():
+        seen = look(name, column)
+        kinds[name] = seen.kind
+        text_gaps += seen.missing if seen.kind not in ("id", "text", "constant", "empty") else 0
     if not isinstance(table.X, Batches) and len(table.names) <= _LOOKED_AT:
         for k, name in enumerate(table.names):
             values = np.asarray(table.X[:, k], dtype=np.float64)
@@ -68,10 +78,28 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
             far = _outliers(values)
             if far and kinds[name] == "number":
                 outliers[name] = far
+                if np.nanmin(values) > 0:
+                    positive.add(name)
             like = _like_the_row_before(values)
             if like is not None and like > max(_SLOW, 4 / np.sqrt(len(values))):
                 slow[name] = like
-    return Checkup(kinds, codes, outliers, slow, _transposed(found, kinds))
+    return Checkup(kinds, codes, outliers, slow, _transposed(found, kinds), frozenset(positive), text_gaps)
+
+
+def without_oddities(table: FileTable, checkup: Checkup) -> FileTable:
+    """The table without ids, and with codes for missing values as such: what --prepare would learn from.
+
+    Spread and collinearity of what is left are those that matter; the table itself where nothing is odd.
+    """
+    kept = [k for k, name in enumerate(table.names) if checkup.kinds.get(name) != "id"]
+    if len(kept) == len(table.names) and not checkup.sentinels:
+        return table
+    X = np.asarray(table.X, dtype=np.float64)[:, kept]
+    names = tuple(table.names[k] for k in kept)
+    for name, code in checkup.sentinels.items():
+        column = X[:, names.index(name)]
+        column[column == code] = np.nan
+    return FileTable(names, X, {name: table.kinds[name] for name in names if name in table.kinds})
 
 
 def next_command(
@@ -79,7 +107,7 @@ def next_command(
 ) -> str | None:
     """The command to run next on this table, as it is typed; None where there is none."""
     usable = len(found.kinds) - len(text) - len(found.infinite)
-    wanted = {"yes/no", "category", "date"}
+    wanted = {"yes/no", "category", "date", "number"}
     usable += sum(kind in wanted for name, kind in checkup.kinds.items() if name in text)
     if path == "-" or checkup.transposed or usable < 2 or found.rows < 2:
         return None
@@ -90,7 +118,7 @@ def next_command(
         parts.append("--prepare")
     if found.infinite:
         parts += ["--exclude", ",".join(found.infinite)]
-    if len(found.missing) > len(empty) or checkup.sentinels or text:
+    if len(found.missing) > len(empty) or checkup.sentinels or checkup.text_gaps:
         enough = found.complete_rows >= max(50, 5 * len(found.kinds))
         parts += ["--missing", "drop" if enough and not checkup.sentinels else "pairwise"]
     if not chooses_noise and units_factor(found) > _UNITS:
@@ -107,12 +135,25 @@ def units_factor(found: Profile) -> float:
 
 
 def rows_advice(rows: int, columns: int) -> str:
-    """Whether this many rows are enough for this many columns."""
-    if rows <= columns:
-        return f"{rows} for {columns} columns: only the strongest edges can be told from chance"
-    if rows < 10 * columns:
-        return f"{rows} for {columns} columns: strong edges can be seen, weak ones cannot"
-    return f"{rows} for {columns} columns: enough for all but weak edges"
+    """Whether this many rows are enough for this many columns.
+
+    Examples
+    --------
+    >>> rows_advice(5, 2)
+    '5 for 2 columns: too few to tell an edge from chance'
+    """
+    counts = f"{rows:,} for {columns:,} column{'s' * (columns != 1)}"
+    if columns < 2:
+        return f"{counts}: a graph needs two columns"
+    if rows < _HARDLY_ANY:
+        advice = "too few to tell an edge from chance"
+    elif rows <= columns:
+        advice = "only the strongest edges can be told from chance"
+    elif rows < 10 * columns:
+        advice = "strong edges can be seen, weak ones cannot"
+    else:
+        advice = "enough for all but weak edges"
+    return f"{counts}: {advice}" + ("; if rows are the variables, transpose the table" if 5 * rows < columns else "")
 
 
 def _outliers(values: NDArray[np.float64]) -> int:
@@ -131,7 +172,7 @@ def _like_the_row_before(values: NDArray[np.float64]) -> float | None:
     if both.sum() < _FEW_ROWS:
         return None
     a, b = before[both] - before[both].mean(), after[both] - after[both].mean()
-    scale = float(np.sqrt((a @ a) * (b @ b)))
+    scale = float(np.sqrt(a @ a) * np.sqrt(b @ b))
     return float(a @ b) / scale if scale > 0 else None
 
 

@@ -17,6 +17,10 @@ ColumnKind = Literal["number", "yes/no", "few values", "category", "date", "id",
 MOST_CATEGORIES = 20
 _YES = ("yes", "y", "true", "t", "on", "1", "positive", "present", "ja", "si", "oui")
 _NAMED_ID = re.compile(r"(?i)(^|[^a-z])(id|ids|uuid|guid|key|index|idx|row|rownames?|nr|no|code|unnamed: 0)$")
+#: A column that counts years, days or steps up is time, not an id.
+_NAMED_TIME = re.compile(r"(?i)(^|[^a-z])(year|jahr|month|week|day|date|time|quarter|period|step|t|yr|hour)s?$")
+#: Numbers as spreadsheets show them: $1,234.50, 12 %, 1 234.
+_SHOWN = re.compile(r"[-+(]?\s*[$€£¥]?\s*[-+]?(\d{1,3}([,'\u00a0\u202f ]\d{3})+|\d+)(\.\d+)?\s*[%$€£¥]?\s*\)?")
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
 #: Values that stand for "not known" in many tables, where they lie apart from all others.
 _SENTINELS = {sign * int(digit * times) for sign in (-1, 1) for digit in "98" for times in (2, 3, 4, 5, 6)} | {-1, -9}
@@ -34,6 +38,8 @@ class Seen(NamedTuple):
     """Of yes/no: what is 1 and what is 0. Of categories: the most common first."""
     cells: tuple[Any, ...] = ()
     """Of categories, what each row has."""
+    said: str = ""
+    """How numbers were read, where they were not written plainly."""
 
 
 def look(name: str, column: Column) -> Seen:
@@ -58,12 +64,17 @@ def look(name: str, column: Column) -> Seen:
     days = _days(column)
     if days is not None:
         return Seen("date", gaps, len(counts), days)
+    shown = _as_shown(column)
+    if shown is not None:
+        return Seen("number", gaps, len(counts), shown, said="signs of money, per cent and thousands left out")
     levels = tuple(str(level) for level in sorted(counts, key=lambda level: (-counts[level], str(level))))
     if len(levels) == 2:
         yes = next((level for level in levels if level.lower() in _YES), max(levels))
         no = next(level for level in levels if level != yes)
         values = np.array([np.nan if cell is None else float(str(cell) == yes) for cell in column.tolist()])
         return Seen("yes/no", gaps, 2, values, (yes, no))
+    if all(_SHOWN.fullmatch(level) for level in levels):
+        return Seen("text", gaps, len(levels))
     if len(levels) == len(there) and len(there) > 2:
         return Seen("id", gaps, len(levels))
     if len(levels) <= MOST_CATEGORIES:
@@ -79,13 +90,13 @@ def _look_at_numbers(name: str, column: NDArray[np.float64]) -> Seen:
     distinct = len(np.unique(there))
     if distinct == 1:
         return Seen("constant", gaps, 1)
-    if distinct == 2:
+    if distinct == 2 and len(there) > 2:
         return Seen("yes/no", gaps, 2, column)
     finite = there[np.isfinite(there)]
     whole = len(finite) == len(there) and bool(np.all(finite == np.floor(finite)))
     if whole and distinct == len(there) and len(there) > 2:
-        steps = np.diff(there)
-        if _NAMED_ID.search(name) or (gaps == 0 and len(there) >= 10 and bool(np.all(steps == 1))):
+        counting = gaps == 0 and len(there) >= 10 and bool(np.all(np.diff(there) == 1))
+        if _NAMED_ID.search(name) or (counting and not _NAMED_TIME.search(name)):
             return Seen("id", gaps, distinct, column)
     return Seen("few values" if whole and distinct <= 10 else "number", gaps, distinct, column)
 
@@ -127,6 +138,23 @@ def _days(column: Column) -> NDArray[np.float64] | None:
     if not found or any(not np.array_equal(found[0], other, equal_nan=True) for other in found[1:]):
         return None
     return found[0]
+
+
+def _as_shown(column: Column) -> NDArray[np.float64] | None:
+    """Numbers with signs of money, per cent or thousands, if all cells that are there are such.
+
+    ``"1,234"`` alone may be a thousand or a decimal comma: a column of nothing else is not read.
+    """
+    cells = column.tolist()
+    if any(cell is not None and not (isinstance(cell, str) and _SHOWN.fullmatch(cell)) for cell in cells):
+        return None
+    there = [cell for cell in cells if cell is not None]
+    if all(re.fullmatch(r"\D*\d{1,3},\d{3}\D*", cell) for cell in there):
+        return None
+    bare = [None if cell is None else re.sub(r"[^\d.]", "", cell) for cell in cells]
+    below = [cell is not None and ("-" in cell or cell.startswith("(")) for cell in cells]
+    sizes = np.array([np.nan if cell is None else float(cell) for cell in bare])
+    return np.where(below, -sizes, sizes)
 
 
 def _parsed(cells: list[str | None], form: str | None) -> NDArray[np.float64] | None:

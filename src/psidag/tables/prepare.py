@@ -119,13 +119,13 @@ def _numbers(name: str, seen: Seen) -> tuple[dict[str, NDArray[np.float64]], lis
         return {name: values}, [f"{name!r}: days since 1970-01-01"]
     if seen.kind == "yes/no" and seen.levels:
         return {name: values}, [f"{name!r}: {seen.levels[0]} = 1, {seen.levels[1]} = 0"]
+    said = [f"{name!r}: {seen.said}"] if seen.said else []
     code = sentinel(values)
     if code is not None:
         times = int((values == code).sum())
-        return {name: np.where(values == code, np.nan, values)}, [
-            f"{name!r}: {code:g} taken as missing ({times} times)"
-        ]
-    return {name: values}, []
+        values = np.where(values == code, np.nan, values)
+        said.append(f"{name!r}: {code:g} taken as missing ({times} times)")
+    return {name: values}, said
 
 
 def _reshaped(

@@ -19,8 +19,14 @@ from psidag.system.parallel import tiles
 _MANY = 3000
 #: Share of its variance that a combination of others may leave of a column, to be called one.
 _EXACT = 1e-8
+#: The same for one that is nearly a combination.
+_NEARLY = 1e-4
 #: Longer sums say nothing to a reader.
 _MOST_TERMS = 6
+#: This many terms are tried to do without, one by one.
+_MOST_TRIED = 30
+#: Standardised weights of terms that are none.
+_TINY = 1e-6
 
 
 class Profile(NamedTuple):
@@ -34,6 +40,8 @@ class Profile(NamedTuple):
     constant: list[str]
     duplicate: list[tuple[str, str]]
     collinear: list[str]
+    nearly: list[str]
+    """Columns that others determine but for next to nothing."""
     combinations: list[str]
     sd_range: tuple[float, float] | None
     r2_range: tuple[float, float] | None
@@ -57,6 +65,9 @@ def profile_table(table: FileTable) -> Profile:
     complete = seen.complete
     constant: list[str] = []
     collinear: list[str] = []
+    nearly: list[str] = []
+    duplicate = _duplicates(seen.digests, names, seen.gaps < seen.rows)
+    twins = {second for _, second in duplicate}
     sd_range = r2_range = None
     r2_median = None
     combined: list[str] = []
@@ -69,15 +80,13 @@ def profile_table(table: FileTable) -> Profile:
         moments = seen.moments
         if moments is not None and complete > len(names) + 1 and (moments.sd > 0).sum() > 1:
             frozen = {name for name, spread in zip(names, moments.sd, strict=True) if spread == 0}
-            collinear = [name for name in collinear_columns(moments) if name not in frozen]
+            collinear, nearly = collinear_columns(moments)
             r2 = r_squared(moments)[moments.sd > 0]
             r2_range, r2_median = (float(r2.min()), float(r2.max())), float(np.median(r2))
-            twice = {second for _, second in _duplicates(seen.digests, names)}
             basis = [name for name in names if name not in {*collinear, *frozen}]
-            found = (combination(moments, name, basis) for name in collinear if name not in twice)
+            found = [combination(moments, name, basis) for name in collinear if name not in twins]
+            found += [combination(moments, name, [b for b in basis if b != name], _NEARLY) for name in nearly]
             combined = [text for text in found if text is not None]
-    duplicate = _duplicates(seen.digests, names)
-    twins = {second for _, second in duplicate}
     return Profile(
         rows=seen.rows,
         complete_rows=complete,
@@ -87,6 +96,7 @@ def profile_table(table: FileTable) -> Profile:
         constant=constant,
         duplicate=duplicate,
         collinear=[name for name in collinear if name not in twins],
+        nearly=nearly,
         combinations=combined,
         sd_range=sd_range,
         r2_range=r2_range,
@@ -160,27 +170,56 @@ def _look(table: FileTable) -> _Seen:
     return _Seen(rows, whole, gaps, infinite, spread, moments, [found.digest() for found in hashes])
 
 
-def combination(moments: Moments, name: str, others: list[str]) -> str | None:
-    """A column as a sum of others, if that is exact: ``'total = 1 part + 1 rest'``."""
+def combination(moments: Moments, name: str, others: list[str], rest: float = _EXACT) -> str | None:
+    """A column as a sum of a few others, if they leave no more than this share of its variance.
+
+    Terms go one by one, the least first, as long as what is left suffices.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> moments = Moments.from_rows(np.c_[X, X[:, 0] - 2 * X[:, 1]], ["a", "b", "c", "total"])
+    >>> combination(moments, "total", ["a", "b", "c"])
+    'total = a - 2 b'
+    """
     place = {known: k for k, known in enumerate(moments.names)}
     j, basis = place[name], [place[other] for other in others]
     S, sd = moments.covariance, moments.sd
-    C = S[np.ix_(basis, basis)] / np.outer(sd[basis], sd[basis])
-    c = S[basis, j] / (sd[basis] * sd[j])
-    weights = np.linalg.lstsq(C, c, rcond=1e-12)[0]
-    if abs(1 - c @ weights) > _EXACT:
-        return None
-    terms = [(w * sd[j] / sd[k], moments.names[k]) for w, k in zip(weights, basis, strict=True) if abs(w) > 1e-6]
+    terms: list[tuple[float, str]] = []
+    while basis:
+        C = S[np.ix_(basis, basis)] / np.outer(sd[basis], sd[basis])
+        c = S[basis, j] / (sd[basis] * sd[j])
+        fitted = np.linalg.lstsq(C, c, rcond=1e-12)[0]
+        if abs(1 - c @ fitted) > rest:
+            break
+        size = np.abs(fitted)
+        if (size > _TINY).sum() > _MOST_TRIED:
+            return None
+        terms = [(w * sd[j] / sd[k], moments.names[k]) for w, k in zip(fitted, basis, strict=True)]
+        gone = size <= max(_TINY, float(size.min()))
+        basis = [k for k, out in zip(basis, gone, strict=True) if not out]
     if not terms or len(terms) > _MOST_TERMS:
         return None
-    return f"{name} = " + " + ".join(f"{w:.4g} {other}" for w, other in terms)
+    return f"{name} = {_sum(terms, 4)}" if rest == _EXACT else f"{name} ≈ {_sum(terms, 3)}"
 
 
-def _duplicates(digests: list[bytes], names: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Columns that are equal value by value, each with the first one it equals."""
+def _sum(terms: list[tuple[float, str]], digits: int) -> str:
+    """Terms as people write them."""
+    parts = []
+    for k, (weight, name) in enumerate(terms):
+        sign = ("-" if weight < 0 else "") if k == 0 else (" - " if weight < 0 else " + ")
+        size = f"{abs(weight):.{digits}g}"
+        parts.append(f"{sign}{name}" if size == "1" else f"{sign}{size} {name}")
+    return "".join(parts)
+
+
+def _duplicates(digests: list[bytes], names: tuple[str, ...], filled: NDArray[np.bool_]) -> list[tuple[str, str]]:
+    """Columns that are equal value by value, each with the first one it equals; those without values are none."""
     first: dict[bytes, str] = {}
     found = []
-    for key, name in zip(digests, names, strict=True):
+    for key, name, has_values in zip(digests, names, filled.tolist(), strict=True):
+        if not has_values:
+            continue
         if key in first:
             found.append((first[key], name))
         else:

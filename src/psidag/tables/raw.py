@@ -101,6 +101,7 @@ def _from_file(path: str | Path) -> tuple[dict[str, Column], tuple[str, ...]]:
 def _from_text(path: Path, ending: str) -> tuple[dict[str, Column], tuple[str, ...]]:
     where = repr(str(path))
     head, open_text, notes = delimited_text(TableFile(path, ending, where))
+    Choice(None, ())(head.names, where)  # each name once, or an error that says which is not
     width = len(head.names) + head.labelled
     with readable(where), open_text() as file:
         reader = csv.reader(file, delimiter=head.separator, skipinitialspace=head.separator == " ")
@@ -135,6 +136,7 @@ def _from_arrow(path: Path, ending: str) -> dict[str, Column]:
             table = read(str(path))
         except pa.ArrowException as error:
             raise InputError(f"{str(path)!r} cannot be read: {str(error).strip().splitlines()[0]}") from None
+    Choice(None, ())(table.column_names, repr(str(path)))
     return {name: tidy(table.column(k).to_pylist()) for k, name in enumerate(table.column_names)}
 
 
@@ -146,6 +148,9 @@ def _from_memory(data: Any) -> dict[str, Column]:
         return held
     import narwhals.stable.v2 as nw
 
+    names = getattr(data, "columns", None) if hasattr(data, "iloc") else getattr(data, "column_names", None)
+    if names is not None:
+        Choice(None, ())([str(name) for name in names], "the table")
     try:
         frame = nw.from_native(data, pass_through=True)
     except ValueError as error:

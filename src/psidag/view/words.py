@@ -220,7 +220,8 @@ def _of(names: list[str], d: int) -> str:
 
 
 def _count(number: float, thing: str) -> str:
-    return f"{number:,.10g} {thing}{'s' * (number != 1)}"
+    about = "" if number == round(number) else "about "
+    return f"{about}{number:,.0f} {thing}{'s' * (number != 1)}"
 
 
 def _verb(number: int, one: str, many: str) -> str:
