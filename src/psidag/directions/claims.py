@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 _WHOLE = 40
 #: Up to this many edges that other sources direct are looked at for a contradiction by shape.
 _MOST_DOUBTED = 500
+#: A difference this far above the mark is only bounded.
+_FAR_ABOVE = 100.0
 #: How many values of a sample's variance a value of its median deviation is worth.
 _MEDIAN_DEVIATION = 0.37
 #: The spread of the logarithms of variances is not taken to be less than this.
@@ -217,7 +219,8 @@ class _Claims:
     def _differences(
         self, reason: Reason, score: Costs, rows: NDArray[np.intp], *, settled: bool, profile: Profile | None = None
     ) -> Floats:
-        profile = replace(profile or self._profile, mark=CURVES[reason].mark)
+        mark = CURVES[reason].mark
+        profile = replace(profile or self._profile, mark=mark, enough=mark + _FAR_ABOVE)
         return profile.differences(score, self._pairs(rows), self.workers, settled=settled)
 
     def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats, probability: Floats) -> None:

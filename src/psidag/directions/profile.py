@@ -30,6 +30,8 @@ _BLOCK = 2000
 _CHUNK = 256
 #: Steps of one search after the edge was turned.
 _STEPS = 12
+#: A node of more parents is a hub: it hands none of them on, and only those close to what was changed are looked at.
+_HUB = 16
 
 
 class Costs(Protocol):
@@ -63,6 +65,10 @@ class Profile:
         Edges that must stand.
     mark : float
         The Δ below which nothing is claimed.
+    enough : float
+        The Δ above which it need not be known any better: edges added around the turned one could make it smaller, but
+        not bring it below the mark. On graphs of 60 to 300 nodes that never happened from 100 above the mark on, and a
+        third of the time remains.
     """
 
     parents: Sequence[Parents]
@@ -70,6 +76,7 @@ class Profile:
     allowed: Callable[[int, int], bool] | None = None
     required: frozenset[Pair] = frozenset()
     mark: float = 0.0
+    enough: float = np.inf
     place: list[int] = field(init=False)
     children: list[list[int]] = field(init=False)
 
@@ -132,6 +139,8 @@ class Profile:
 
     def _covered(self, a: int, b: int) -> _Variant | None:
         """The edge turned between nodes that share their parents; those of b that descend from a follow b instead."""
+        if len(self.parents[a]) + len(self.parents[b]) > _HUB:
+            return None
         later = self.between(a, b)
         shared = tuple(sorted({*self.parents[a], *self.parents[b]} - {a} - later))
         changes = {a: with_parent(shared, b), b: shared}
@@ -166,7 +175,8 @@ class Profile:
     def _climb(self, variant: _Variant, value: float, held: Pair, known: dict[Family, float]) -> Asking:
         """The difference after the moves that pay: in each step the best ones of nodes that no other touches."""
         for _ in range(_STEPS):
-            for proposed in (variant.fewer, variant.more):
+            # Where turning costs very much, further edges do not bring it below the mark.
+            for proposed in (variant.fewer, variant.more) if value < self.enough else (variant.fewer,):
                 moves = proposed(held)
                 asked = dict.fromkeys(family for move in moves for family in move)
                 now = {v: (v, variant.parents(v)) for v, _ in asked}
@@ -222,12 +232,17 @@ class _Variant:
         """Edges into changed nodes dropped or turned, but for the one that is held."""
         moves: list[Move] = []
         for v, own in self.changed.items():
-            for u in own:
+            for u in own if len(own) <= _HUB else self._close_by(v):
                 if (u, v) != held:
                     left = (v, without(own, u))
                     moves.append((left,))
                     moves.append((left, (u, with_parent(self.parents(u), v))))
         return moves
+
+    def _close_by(self, v: int) -> list[int]:
+        """The parents of a changed node that an edge joins to another one."""
+        others = [w for w in self.changed if w != v]
+        return [u for u in self.parents(v) if any(u in self.parents(w) or w in self.parents(u) for w in others)]
 
     def more(self, held: Pair) -> list[Move]:
         """Edges added into changed nodes, from the nodes around."""
