@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psidag import DataWarning, Solution, learn_dag
+from psidag import Constraints, DataWarning, Solution, learn_dag, prepare
 from psidag.datasets import load_sachs
 from psidag.graph.partial import PartialGraph
 from psidag.run.status import Status
@@ -196,3 +196,17 @@ def test_rows_that_are_not_complete_are_left_out_of_the_residuals(call, tmp_path
     assert call("fit", "table.csv", "--missing", "pairwise", "--report", "page.html", "--seed", 1)[0] == 0
     skewness = held((tmp_path / "page.html").read_text())["nodes"]["skewness"]
     assert all(abs(value) < 1 for value in skewness)
+
+
+def test_knowledge_and_steps_are_told_with_how_often_they_decided():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    table = prepare({"id": [f"p{k}" for k in range(300)], "cause": x, "effect": x + rng.normal(size=300)})
+    known = Constraints(tiers=[["cause"], "*"])
+    solution = learn_dag(table, constraints=known, random_state=0)
+    said = remarks(solution)["Knowledge used"]
+    assert said.text == "You gave 2 tiers. That directs 1 of 1 edge."
+    facts = held(report_html(solution))["facts"]
+    assert ["Known beforehand", "2 tiers"] in facts
+    assert any(label == "Prepared" and "'id' left out" in text for label, text in facts)
+    assert "Knowledge used" not in remarks(learn_dag(table, random_state=0))

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
+from psidag.graph.constraints import Constraints
+
 #: A setting that takes more characters than this goes by its name.
 _LONGEST = 1000
 
@@ -28,6 +30,8 @@ class Origin:
         Of psidag, Python and the libraries that compute.
     steps : tuple of str
         What was done to the table before, in sentences; see :func:`psidag.prepare`.
+    knowledge : str
+        What was known beforehand, in words; empty if nothing was.
 
     Examples
     --------
@@ -40,6 +44,7 @@ class Origin:
     command: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
+    knowledge: str = ""
 
     @classmethod
     def of(cls, call: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> Origin:
@@ -58,6 +63,7 @@ class Origin:
             call=f"{head}{', ' if given and not head.endswith('(') else ''}{', '.join(given)}){tail}",
             seed=int(seed) if isinstance(seed, int) else None,
             versions=dict(_versions()),
+            knowledge=_told(settings.get("constraints")),
         )
 
     @classmethod
@@ -73,6 +79,7 @@ class Origin:
             str(held["command"]),
             versions,
             tuple(map(str, held.get("steps", ()))),
+            str(held.get("knowledge", "")),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,6 +93,22 @@ def _written(key: str, value: Any) -> str:
     long = any(hasattr(part, "__len__") and len(part) > _LONGEST for part in held)
     text = key if long or hasattr(value, "__array__") else repr(value)
     return text if len(text) <= _LONGEST and " at 0x" not in text else key
+
+
+def _told(constraints: Any) -> str:
+    """Prior knowledge in words."""
+    if constraints is None:
+        return ""
+    known = Constraints.of(constraints)
+    given = {
+        "required edges": known.required_edges,
+        "forbidden edges": known.forbidden_edges,
+        "tiers": known.tiers,
+        "variables without causes": known.exogenous,
+        "variables without effects": known.sinks,
+    }
+    kinds = {kind: 1 if isinstance(what, str) else len(what) for kind, what in given.items()}
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
 
 
 @cache

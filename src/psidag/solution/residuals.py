@@ -30,7 +30,8 @@ class ResidualChecks:
     names : tuple of str
         The variables.
     variance_ratio : array of shape (d,)
-        Residual variance over the geometric mean of all: 1 everywhere if noise variances are equal.
+        Residual variance over the median of all, which a few odd variables do not move: 1 everywhere if noise
+        variances are equal.
     equal_variance_p : float
         p-value of equal residual variances (Brown–Forsythe, which does not need normal residuals).
     skewness, excess_kurtosis : arrays of shape (d,)
@@ -120,7 +121,7 @@ def check_residuals(X: Rows, dag: DAG, intercept: Floats) -> ResidualChecks:
     alive = distance_square > 0
     normality = _chi2_tail(n / 6 * (skewness**2 + kurtosis**2 / 4))
     positive = variance[alive]
-    typical = float(np.exp(np.log(positive).mean())) if len(positive) else 1.0
+    typical = float(np.median(positive)) if len(positive) else 1.0
     return ResidualChecks(
         names=dag.names,
         variance_ratio=np.where(alive, variance / typical, np.nan),

@@ -128,6 +128,9 @@ def _facts(solution: Solution) -> list[list[str]]:
             ["Seed", "none was given: another run may differ" if origin.seed is None else str(origin.seed)],
             ["Versions", ", ".join(f"{key} {value}" for key, value in origin.versions.items())],
         ]
+        facts += [["Prepared", step] for step in origin.steps]
+        if origin.knowledge:
+            facts.append(["Known beforehand", origin.knowledge])
     return [
         *facts,
         ["Engine", solution.engine],

@@ -123,7 +123,7 @@ def remarks(solution: Solution, checks: ResidualChecks | None) -> list[Remark]:
     found = [_status(solution), _rows(solution), _noise(solution)]
     if solution.dag.n_edges and _on_variances(solution):
         found.append(_units(solution))
-    found += _residuals(checks)
+    found += [*_knowledge(solution), *_residuals(checks)]
     found.append(
         Remark(
             "beware",
@@ -165,6 +165,17 @@ def _noise(solution: Solution) -> Remark:
             "that rest on equal variances follow the units of the columns more than the causes.",
         )
     return Remark("fine", "Noise of equal strength", f"Residual variances are within a factor of {ratio:.2g}.")
+
+
+def _knowledge(solution: Solution) -> list[Remark]:
+    """What prior knowledge there was, and how often it decided."""
+    if solution.origin is None or not solution.origin.knowledge:
+        return []
+    graph = solution.graph
+    known = graph.directed & (graph.reason == REASONS.index("knowledge"))
+    derived = int((known & graph.derived).sum())
+    text = f"You gave {solution.origin.knowledge}. That directs {int(known.sum()):,} of {_count(graph.n_edges, 'edge')}"
+    return [Remark("fine", "Knowledge used", text + (f", {derived:,} of them by consequence." if derived else "."))]
 
 
 def _on_variances(solution: Solution) -> bool:
