@@ -7,7 +7,8 @@ from psidag import DAG, exchange, fit_dag
 from psidag.datasets import load_sachs
 from psidag.graph.orientation import markov_class
 from psidag.graph.partial import PartialGraph
-from psidag.graph.separation import d_separated, markov_blanket
+from psidag.graph.separation import adjustment_set, d_separated, markov_blanket
+from psidag.simulate import LinearSEM
 
 SACHS = load_sachs()
 
@@ -141,3 +142,36 @@ def test_adjustment_sets_are_valid_for_dowhy():
     ours = np.linalg.lstsq(design, frame["effect"].to_numpy())[0][1]
     assert ours == pytest.approx(estimate.value, rel=0.05)
     assert solution.effect("dose", "effect").value == pytest.approx(estimate.value, rel=0.05)
+
+
+def test_separation_and_adjustment_agree_with_pgmpy_on_random_graphs():
+    pytest.importorskip("pgmpy")
+    import pgmpy.base
+    from pgmpy.inference import CausalInference
+
+    for rng, dag in random_graphs():
+        theirs = pgmpy.base.DAG([(i, j) for i, j, _ in dag.edges()])
+        theirs.add_nodes_from(dag.names)
+        inference = CausalInference(theirs)
+        for _ in range(10):
+            a, b, *given = rng.permutation(dag.names)[: rng.integers(2, 6)].tolist()
+            assert d_separated(dag, a, b, given) == (not theirs.is_dconnected(a, b, observed=given))
+            if b in dag.descendants(a):
+                assert inference.is_valid_backdoor_adjustment_set(a, b, adjustment_set(dag, a, b))
+
+
+def test_effects_agree_with_dowhy_on_random_graphs():
+    """The adjusted regression of DoWhy, on many rows, is the effect along all paths of the fitted model."""
+    dowhy = pytest.importorskip("dowhy")
+    import pandas as pd
+
+    for seed, (_, dag) in enumerate(random_graphs(3)):
+        X = LinearSEM(dag).sample(50_000, seed)
+        frame = pd.DataFrame(X, columns=list(dag.names))
+        solution = fit_dag(frame, dag)
+        source = max(dag.names, key=lambda name: len(dag.descendants(name)))
+        target = dag.descendants(source)[-1]
+        model = dowhy.CausalModel(frame, treatment=source, outcome=target, graph=exchange.to_dowhy(dag))
+        estimate = model.estimate_effect(model.identify_effect(), method_name="backdoor.linear_regression")
+        found = solution.effect(source, target)
+        assert found.value == pytest.approx(estimate.value, abs=8 * found.standard_error)

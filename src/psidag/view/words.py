@@ -93,8 +93,8 @@ def next_steps(solution: Solution) -> list[list[str]]:
         ends = f"{strongest.source!r}, {strongest.target!r}"
         steps.append(
             [
-                "Ask for the effect of one variable on another along all paths (Python).",
-                f"solution.total_effect({ends})",
+                "Ask for the effect of one variable on another along all paths, with its interval (Python).",
+                f"solution.effect({ends})",
             ]
         )
     steps.append(["Keep the model, and look at it again later.", f"{command} -o model.psidag"])
