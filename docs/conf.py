@@ -77,5 +77,6 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+# Pages without others below them have nothing to show there.
+html_sidebars = {page: [] for page in ("index", "getting-started", "compared", "faq", "glossary", "cite")}
 html_math_renderer = "mathml"
