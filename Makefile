@@ -31,7 +31,9 @@ test: $(READY)  ## Run the tests (all but the slow ones)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m "not slow and not site"
 
 # What computes: whatever else is tested does not depend on how the processor rounds.
-NUMERICAL := $(addprefix tests/,baselines data engines graph learning scores solution stages whole)
+NUMERICAL := $(addprefix tests/,baselines directions engines learning scores search solution stages \
+	data/test_moments.py data/test_resampling.py \
+	whole/test_conformance.py whole/test_required.py whole/test_story.py whole/test_trust.py)
 KERNELS ?= Haswell Nehalem
 
 test-kernels: $(READY)  ## Run the numerical tests with the linear algebra of other processors
@@ -47,7 +49,7 @@ test-interop: $(READY)  ## Test the way to and from other libraries (installs th
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/exchange/test_interop.py
 
 test-slow: $(READY)  ## Run the slow tests
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 lint: $(READY)  ## Check style, types and the direction of imports
 	@echo "==> ruff, mypy, import-linter"
