@@ -93,11 +93,10 @@ def cases() -> Iterator[Case]:
     yield sparse("ER2 d=4100 n=150", "equal", table("ER2", 4100, 150, "equal"))
     for engine in (Exact(), Stochastic(max_rounds=3)):
         X = table("ER2", 30, 400, "equal")
-        fixed = {"solver": engine, "noise": "equal"}
-        yield Case(f"{engine.name} ER2 d=30", X, fixed)
-        yield Case(f"{engine.name} threshold", X, fixed | {"threshold": 0.3})
-        yield Case(f"{engine.name} constraints", X, fixed | {"constraints": knowledge(30)["forbidden"]})
-        yield Case(f"{engine.name} n<d", table("ER2", 40, 30, "equal"), fixed)
+        yield Case(f"{engine.name} ER2 d=30", X, {"solver": engine})
+        yield Case(f"{engine.name} threshold", X, {"solver": engine, "threshold": 0.3})
+        yield Case(f"{engine.name} constraints", X, {"solver": engine, "constraints": knowledge(30)["forbidden"]})
+        yield Case(f"{engine.name} n<d", table("ER2", 40, 30, "equal"), {"solver": engine})
 
 
 def sparse(name: str, noise: str, X: Floats, **options: Any) -> Case:

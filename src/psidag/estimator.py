@@ -43,8 +43,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     solver : str or options object, default="auto"
         Which engine learns: ``"auto"``, ``"sparse"``, ``"exact"``, ``"stochastic"``, or an options object such as
         ``Stochastic(batch_size=256)``.
-    noise : {"equal", "unequal"}, default="equal"
-        Whether all noise variances are taken to be equal.
+    noise : {"auto", "equal", "unequal", "nongaussian"}, default="auto"
+        What is assumed of the noise; the data are asked by default. ``solution_.noise`` says what was chosen, and why.
     threshold : float, optional
         Keep weights of at least this size (0.3 in the paper); by default edges are chosen by evidence.
     constraints : Constraints, optional
@@ -102,7 +102,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         self,
         solver: str | Engine = "auto",
         *,
-        noise: Noise = "equal",
+        noise: Noise = "auto",
         threshold: float | None = None,
         constraints: Constraints | None = None,
         missing: Missing = "error",
@@ -271,7 +271,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             fraction=fraction,
             sample_weight=sample_weight,
             resume=resume,
-            **self._options(),
+            **{key: value for key, value in self._options().items() if key != "evidence"},
         )
         solution: Solution | None = getattr(self, "solution_", None)
         if solution is not None:

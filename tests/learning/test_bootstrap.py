@@ -50,12 +50,12 @@ def same(a, b):
 
 @pytest.mark.parametrize("method", ["bootstrap", "subsample"])
 def test_counts_are_those_of_learning_from_the_drawn_rows(problem, method):
-    found = bootstrap(problem.X, replicates=9, method=method, random_state=1)
+    found = bootstrap(problem.X, replicates=9, method=method, noise="equal", random_state=1)
     resampler = Resampler(Table(problem.X, problem.names), method, 0.5, found.entropy)
     weights = []
     for k in range(9):
         rows = np.repeat(problem.X, resampler.row_counts(k), axis=0)
-        weights.append(learn_dag(rows, random_state=0).dag.to_dense())
+        weights.append(learn_dag(rows, noise="equal", random_state=0).dag.to_dense())
     stack = np.array(weights)
     there = stack != 0
     assert set(zip(found.sources, found.targets, strict=True)) == set(zip(*np.nonzero(there.any(axis=0)), strict=True))
@@ -161,7 +161,7 @@ def test_resumed_is_unbroken(problem, method, tmp_path):
 
 def test_only_the_same_data_and_options_are_resumed(problem):
     part = bootstrap(problem.X, replicates=2, random_state=7)
-    with pytest.raises(InputError, match=r"other noise \(equal, now unequal\)"):
+    with pytest.raises(InputError, match=r"other noise \(auto, now unequal\)"):
         bootstrap(problem.X, noise="unequal", resume=part)
     with pytest.raises(InputError, match="other rows"):
         bootstrap(problem.X[1:], resume=part)
@@ -194,10 +194,10 @@ def test_ctrl_c_keeps_what_is_done(problem, monkeypatch, jobs):
         if calls == 5:
             raise KeyboardInterrupt
 
-    whole = bootstrap(problem.X, replicates=8, random_state=7)
+    whole = bootstrap(problem.X, replicates=8, noise="equal", random_state=7)
     monkeypatch.setattr(plan, "run", Impatient(hook))
     with pytest.raises(BootstrapInterrupted) as stopped:
-        bootstrap(problem.X, replicates=8, random_state=7, n_jobs=jobs)
+        bootstrap(problem.X, replicates=8, noise="equal", random_state=7, n_jobs=jobs)
     part = stopped.value.confidence
     assert part.status.code == "interrupted"
     # On two threads a replicate or two may end beside the one that is interrupted.
@@ -205,7 +205,7 @@ def test_ctrl_c_keeps_what_is_done(problem, monkeypatch, jobs):
     assert f"{part.replicates} of 8" in part.status.message
     assert not part.status.ok
     monkeypatch.undo()
-    same(whole, bootstrap(problem.X, replicates=8, resume=part))
+    same(whole, bootstrap(problem.X, replicates=8, noise="equal", resume=part))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -271,12 +271,15 @@ def test_out_of_time_elsewhere(problem, monkeypatch, late):
     mapper = Elsewhere(2, hook if late == "between groups" else lambda groups: None)
     if late != "between groups":
         monkeypatch.setattr(plan, "run", Impatient(hook))
-    part = bootstrap(problem.X, replicates=20, random_state=7, n_jobs=mapper, max_time=1.0)
+    part = bootstrap(problem.X, replicates=20, noise="equal", random_state=7, n_jobs=mapper, max_time=1.0)
     monkeypatch.undo()
     assert part.status.code == "time_limit"
     assert part.replicates == {"between groups": 6, "within a replicate": 2}[late]
     assert [seconds for _, seconds in mapper.groups[0]] == [1.0, 1.0]
-    same(bootstrap(problem.X, replicates=8, random_state=7), bootstrap(problem.X, replicates=8, resume=part))
+    same(
+        bootstrap(problem.X, replicates=8, noise="equal", random_state=7),
+        bootstrap(problem.X, replicates=8, noise="equal", resume=part),
+    )
 
 
 def test_no_replicate_in_time(problem):
@@ -390,3 +393,33 @@ def test_stream_of_workers_is_ordered_and_stops():
         with pytest.raises(RuntimeError, match="six"):
             list(threads.stream(work, range(100)))
     assert max(done) < 20
+
+
+def test_the_noise_is_chosen_once_on_all_rows(monkeypatch):
+    """Replicates do not choose again: rows that are drawn twice would be misjudged."""
+    from psidag.engines.noise_search import NoiseSearch
+
+    X = simulate("ER2", d=8, n=400, seed=1, noise="exponential").X
+    chosen = []
+    settle = NoiseSearch._settle
+    monkeypatch.setattr(
+        NoiseSearch,
+        "_settle",
+        lambda self, task, state, found: (chosen.append(self.decided), settle(self, task, state, found))[1],
+    )
+    bootstrap(X, replicates=3, random_state=0, n_jobs=1)
+    assert chosen[0] is None
+    assert len(chosen) == 4
+    assert {noise.chosen for noise in chosen[1:]} == {"equal"}
+    assert all(noise.shape for noise in chosen[1:])
+
+
+def test_directions_count_only_where_the_noise_gives_them():
+    """Mixed units and Gaussian noise: who is joined is supported, who causes whom is not."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=500)
+    b = 1000 * (a + rng.normal(size=500))
+    found = bootstrap(np.column_stack([a, b, rng.normal(size=500) / 50]), replicates=10, random_state=0)
+    assert found.replicates == 10
+    assert found.connection.max() == 1.0
+    assert found.support.max() == 0.0

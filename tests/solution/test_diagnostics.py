@@ -24,11 +24,20 @@ def test_data_that_fit_the_model_are_not_complained_about():
 
 def test_standardised_data_and_unequal_noise_are_noticed():
     X = simulate("ER2", d=50, n=2000, seed=0).X
-    assert "as if standardised" in sentences((X - X.mean(axis=0)) / X.std(axis=0))
+    standardised = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert "as if standardised" in sentences(standardised, noise="equal")
+    assert sentences(standardised) == ""
     scale = np.random.default_rng(0).uniform(0.5, 3, 50)
     unequal = simulate("ER2", d=50, n=2000, seed=0, scale=scale).X
-    assert "Consider noise='unequal'" in sentences(unequal)
-    assert sentences(unequal, noise="unequal") == ""
+    assert "Consider noise='auto'" in sentences(unequal, noise="equal")
+    assert "which columns are connected" in sentences(unequal, solver="eqvar")
+    assert sentences(unequal, noise="unequal") == sentences(unequal) == ""
+
+
+def test_one_odd_column_is_enough():
+    X = simulate("ER2", d=50, n=2000, seed=0).X
+    X[:, 7] *= 1000
+    assert "differ" in sentences(X, noise="equal")
 
 
 def test_diagnostics_come_from_the_fitted_equations():

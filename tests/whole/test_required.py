@@ -70,7 +70,7 @@ def test_required_edges_are_in_the_graph(table, method, threshold):
     X, required, untold = TABLES[table]
     known = Constraints(required_edges=required)
     with pytest.warns(DataWarning) as said:
-        solution = learn_dag(X, METHODS[method], constraints=known, threshold=threshold, random_state=0, n_jobs=1)
+        solution = learn_dag(X, **METHODS[method], constraints=known, threshold=threshold, random_state=0, n_jobs=1)
     assert has(solution.dag, required)
     assert np.isfinite(solution.dag.weights.data).all()
     silent = {(e.source, e.target) for e in solution.edges() if np.isnan(e.standard_error)}

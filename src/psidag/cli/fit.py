@@ -94,7 +94,12 @@ def fit(
             autocompletion=_solvers,
         ),
     ] = "auto",
-    noise: Annotated[NoiseName, typer.Option(help="Whether all variables have the same noise variance.")] = "equal",
+    noise: Annotated[
+        NoiseName,
+        typer.Option(
+            help="What to assume of the noise; auto asks the data whether variances are equal and noise is Gaussian."
+        ),
+    ] = "auto",
     threshold: Annotated[
         float | None, typer.Option(help="Keep weights of this size (0.3 in the paper); else by evidence.")
     ] = None,

@@ -194,9 +194,10 @@ def _units_advice(ratio: float) -> str:
         return "standardised columns tell nothing of the order by variance: trust edges more than directions"
     if ratio > 10:
         return (
-            "so different that one noise variance for all is hard to believe: --noise unequal does not depend on units"
+            "so different that one noise variance for all is hard to believe; --noise auto asks the data, and if it is "
+            "not, nothing depends on units"
         )
-    return "directions are read off variances; trust them if all columns share a unit and a noise level"
+    return "directions are read off variances only if residuals turn out to have equal ones (--noise auto asks)"
 
 
 def _r2_advice(median: float) -> str:

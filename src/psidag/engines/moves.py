@@ -61,7 +61,9 @@ class Objective(NamedTuple):
             return np.zeros(data.d)
         varies = data.sd > 0
         noise = self.score.noise_variance(v * data.variance)
-        return np.asarray(np.divide(noise, data.variance, out=np.full(data.d, np.inf), where=varies))
+        # Beside a column of very small numbers the variance of all is as good as infinite.
+        with np.errstate(over="ignore"):
+            return np.asarray(np.divide(noise, data.variance, out=np.full(data.d, np.inf), where=varies))
 
     def costs(self, fits: Fits, known: Floats) -> Floats:
         """What each node costs."""

@@ -177,7 +177,10 @@ class Sparse:
 
     def init(self, task: Task) -> State:
         """The correlations, and the levels of the penalty."""
-        data = correlations(task.source, task.workers, max_memory=self.max_memory)
+        return self.over(task, correlations(task.source, task.workers, max_memory=self.max_memory))
+
+    def over(self, task: Task, data: Correlations) -> State:
+        """The state before the first step of a search over correlations that are there already."""
         penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
         levels = (1.0,) if task.start is not None else task.score.policy.levels
         levels = tuple(factor * penalty for factor in levels)

@@ -39,7 +39,7 @@ def races(rows: Rows, ours: str, other: str, wanted: Callable[[str, int], bool])
         faster = _faster(mine, theirs)
         if faster is not None and wanted(graph, d):
             against = f"{shown_seconds(mine.median)} against {shown_seconds(theirs.median)}"
-            name = f"{graph} d={d}" + {"gaussian": ""}.get(noise, f" {noise}")
+            name = f"{graph} d={d}" + ("" if noise == "gaussian" else f" {noise}")
             (won if faster else lost).append(f"{name} ({against})")
     return won, lost
 

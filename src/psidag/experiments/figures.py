@@ -83,8 +83,7 @@ def _loss_bands(rows: Sequence[Row]) -> list[Band]:
 
 def _story_bands(rows: Sequence[Row]) -> list[Band]:
     """Time, gap and wrong edges against the size, for each graph."""
-    gaussian = grouped(rows, lambda row: row.noise).get("gaussian", [])
-    panels = sorted(grouped(gaussian, lambda row: row.graph).items())
+    panels = sorted(grouped((row for row in rows if row.noise == "gaussian"), lambda row: row.graph).items())
     return [
         [
             lambda axes, group=group, graph=graph: runtime_panel(axes, group, f"{graph}: time"),  # type: ignore[misc]

@@ -19,6 +19,7 @@ from psidag.data.missing import Missing
 from psidag.data.resampling import Resampler, check_resampling
 from psidag.data.row_counts import Resampling
 from psidag.data.sources import Source, in_memory
+from psidag.engines.noise_search import NoiseSearch
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.learning.plan import Budget, Options, Plan, as_generator
@@ -26,6 +27,7 @@ from psidag.run.loop import Engine
 from psidag.run.status import Status
 from psidag.scores.named import Noise
 from psidag.solution import Confidence
+from psidag.solution.noise import NoiseModel
 from psidag.system.clock import Deadline
 from psidag.system.errors import InputError
 from psidag.system.parallel import SERIAL, Jobs, Mapper, Workers, tiles, workers
@@ -56,7 +58,7 @@ def bootstrap(
     replicates: int = 100,
     method: Resampling = "bootstrap",
     fraction: float = 0.5,
-    noise: Noise = "equal",
+    noise: Noise = "auto",
     threshold: float | None = None,
     constraints: Constraints | None = None,
     max_time: float | None = None,
@@ -70,8 +72,8 @@ def bootstrap(
 ) -> Confidence:
     """Learn a graph from each of many draws of the rows, and count in how many each edge is, and each direction.
 
-    A direction counts only where a replicate has a reason for it: with ``noise="unequal"`` many edges are joined in all
-    replicates and directed in none.
+    A direction counts only where a replicate has a reason for it: where noise variances are not equal many edges are
+    joined in all replicates and directed in none. With ``noise="auto"`` the noise model is chosen once, on all rows.
 
     Support says how far the graph depends on which rows happened to be there. It does not see what all rows
     share: wrong assumptions (hidden causes, noise variances that are not equal) support wrong edges, too.
@@ -140,17 +142,18 @@ def bootstrap(
     recipe = {
         "method": method,
         "fraction": f"{fraction:g}" if method == "subsample" else "1",
-        "solver": repr(plan.engine),
-        "noise": plan.score.name,
+        "solver": repr(plan.engine.search if isinstance(plan.engine, NoiseSearch) else plan.engine),
+        "noise": options.noise if isinstance(options.noise, str) else options.noise.name,
         "threshold": repr(threshold),
         "rows": _digest(source),
     }
     file = None if resume is None or isinstance(resume, Confidence) else Path(resume)
     begun = _begun(resume, file, plan.constraints, recipe, random_state)
     with workers(n_jobs) as threads:
+        stop = _Stop(max_time)
+        plan = _decided(plan, source, begun, threads, stop)
         resampler = Resampler(source, method, fraction, begun.entropy)
         learner = _Learner(resampler, plan, begun.entropy)
-        stop = _Stop(max_time)
         numbers = range(begun.replicates, int(replicates))
         if threads.remote is threads:
             results = _on_threads(learner, numbers, threads, stop)
@@ -158,6 +161,22 @@ def bootstrap(
             groups = learner.groups(numbers, threads, stop)
             results = (learned for group in groups for learned in _spread(learner, group, threads.remote, stop))
         return _collect(results, begun, int(replicates), stop, file, progress)
+
+
+def _decided(plan: Plan, source: Source, begun: Confidence, threads: Workers, stop: _Stop) -> Plan:
+    """The plan with its noise model chosen, once, on all rows: rows that are drawn twice would be misjudged."""
+    if not isinstance(plan.engine, NoiseSearch):
+        return plan
+    if plan.engine.asked == "equal":
+        return plan.decided(NoiseModel("equal", "equal", "asked for"))
+    rng = np.random.default_rng(np.random.SeedSequence(begun.entropy))
+    try:
+        learned = plan.search(source, rng, threads, Budget(stop.deadline, on_step=stop.check))
+    except _StoppedError:
+        return plan
+    if learned.outcome.status.code == "interrupted":
+        raise BootstrapInterrupted(begun)
+    return plan.decided(learned.noise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from psidag.data.correlations import Correlations, correlations
-from psidag.data.sources import in_memory
+from psidag.data.rows_behind import RowsBehind
 from psidag.directions.claims import Grounds, claim_directions
+from psidag.engines.noise_choice import neighbours_apart
+from psidag.engines.noise_search import State as NoiseState
 from psidag.graph.dag import DAG
 from psidag.graph.partial import PartialGraph
 from psidag.run.loop import Outcome, Task
@@ -36,13 +38,25 @@ def measured_directions(
     """
     held = getattr(outcome.state, "data", None)
     data = held if isinstance(held, Correlations) else correlations(task.source, task.workers)
-    table = task.source if in_memory(task.source) and shape else None
+    rows, apart = _rows(task, outcome, dag, shape)
     grounds = Grounds(
         data,
         search_penalty(data.count, data.d),
         equal=equal,
-        rows=None if table is None else table.X,
-        weight=None if table is None else table.sample_weight,
+        rows=None if rows is None else rows.X,
+        weight=None if rows is None else rows.weight,
         shaped=np.isin(np.array(dag.names), np.array(shape)) if shape else None,
+        apart=apart,
     )
     return claim_directions(dag, grounds, task.constraints, task.workers)
+
+
+def _rows(
+    task: Task, outcome: Outcome, dag: DAG, shape: tuple[str, ...]
+) -> tuple[RowsBehind | None, dict[int, tuple[int, ...]]]:
+    """The rows that show the shape of the noise, left behind by the search, and whose neighbours have none."""
+    state = outcome.state
+    if not shape or not isinstance(state, NoiseState) or state.facts is None:
+        return None, {}
+    shaped = np.isin(np.array(dag.names), np.array(shape))
+    return state.rows, neighbours_apart(dag.weights, shaped, state.facts.valued)

@@ -68,7 +68,7 @@ def fit_order(
         status = Status("converged", "an order determines its regressions")
         weights, found = select_edges(source, candidate, threshold, bound, threads)
     solution = assemble("within the given order", DAG(weights, given, source.names), found, candidate, status)
-    return warned(solution, moments, None)
+    return warned(solution, moments)
 
 
 @one_blas_thread()
@@ -103,7 +103,7 @@ def fit_dag(
     candidate = Candidate(learned.order, learned.weights, 0.5 * float(found.residual_variance.sum()), found)
     status = Status("converged", "a DAG determines its regressions")
     solution = assemble("within the given graph", learned, found, candidate, status)
-    return warned(solution, moments, None)
+    return warned(solution, moments)
 
 
 def _as_indices(order: ArrayLike, names: Sequence[str]) -> ArrayLike:

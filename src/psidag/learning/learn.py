@@ -36,7 +36,7 @@ def learn_dag(
     data: Any,
     solver: str | Engine = "auto",
     *,
-    noise: Noise = "equal",
+    noise: Noise = "auto",
     threshold: float | None = None,
     constraints: Constraints | None = None,
     max_time: float | None = None,
@@ -62,9 +62,11 @@ def learn_dag(
     solver : str or options object
         ``"auto"``, ``"sparse"``, ``"exact"``, ``"stochastic"``, or an options object such as
         ``Stochastic(batch_size=256)``. Auto is sparse for data that are all there and stochastic for a stream.
-    noise : {"equal", "unequal"} or score
-        Whether the noise of all variables has the same variance; or a score of one's own
-        (:class:`psidag.scores.score.SearchScore`).
+    noise : {"auto", "equal", "unequal", "nongaussian"} or score
+        What is assumed of the noise. ``"auto"`` asks the data whether all variances are equal, and which columns have
+        noise that is not Gaussian, and says in ``solution.noise`` what it has chosen and why. ``"equal"``: the same
+        variance for all, in the units given. ``"unequal"``: Gaussian noise of any variance. ``"nongaussian"``: of any
+        variance and shape, which takes rows. Or a score of one's own (:class:`psidag.scores.score.SearchScore`).
     threshold : float, optional
         Keep weights of at least this size (0.3 in the paper). By default edges are chosen by evidence.
     constraints : Constraints, optional

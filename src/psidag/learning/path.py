@@ -12,6 +12,7 @@ from psidag.graph.metrics import edge_errors
 from psidag.learning.plan import Options, Plan, as_generator
 from psidag.scores.named import Noise, as_score
 from psidag.solution import Solution
+from psidag.solution.noise import NoiseModel
 from psidag.stages.within_order import search_penalty
 from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs, workers
@@ -33,7 +34,7 @@ class PenaltyPath:
     chosen : int
         Which of them has the automatic penalty.
     noise : {"equal", "unequal"} or score
-        The noise model they share.
+        The noise variances that they share.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def penalty_path(
     data: Any,
     factors: Sequence[float] = FACTORS,
     *,
-    noise: Noise = "equal",
+    noise: Noise = "auto",
     constraints: Constraints | None = None,
     random_state: Any = 0,
     n_jobs: Jobs = None,
@@ -104,10 +105,18 @@ def penalty_path(
     options = Options(noise=noise, constraints=constraints, random_state=random_state, names=names)
     source = options.ingest(data)
     ordered = sorted({1.0, *factors}, reverse=True)
-    solutions = []
+    found: dict[float, Solution] = {}
     with workers(n_jobs) as threads:
         automatic = search_penalty(source.moments(threads).count, source.d)
-        for factor in ordered:
+        chosen: NoiseModel | None = None
+        for factor in sorted(ordered, key=lambda factor: factor != 1):
             plan = Plan.of(replace(options, solver=Sparse(penalty=factor * automatic)), source)
-            solutions.append(plan.solution(plan.search(source, as_generator(random_state), threads)))
-    return PenaltyPath(tuple(factor * automatic for factor in ordered), tuple(solutions), ordered.index(1.0), noise)
+            # What the noise is like is found out at the automatic penalty.
+            plan = plan if chosen is None else plan.decided(chosen)
+            learned = plan.search(source, as_generator(random_state), threads)
+            chosen = learned.noise
+            found[factor] = plan.solution(learned)
+    if isinstance(noise, str) and chosen is not None:
+        noise = "equal" if chosen.chosen == "equal" else "unequal"
+    solutions = tuple(found[factor] for factor in ordered)
+    return PenaltyPath(tuple(factor * automatic for factor in ordered), solutions, ordered.index(1.0), noise)

@@ -3,13 +3,13 @@
 A plan is what is settled before rows are looked at: the engine, the prior knowledge, the score, the rule for
 edges, and how to repeat all of it. Then
 
-1. ``search`` runs the engine's moves on a source, in the only loop there is;
+1. ``search`` runs the engine's moves on a source, in the only loop there is, and says what the noise was taken to be;
 2. ``edges`` chooses what stays of the best DAG;
 3. ``directions`` says which of its directions are known;
 4. ``solution`` puts the answer together.
 
-Whatever is to happen for every front door alike is a line in one of these: which noise model to search with at the
-head of ``search``, a refinement of the graph at its end, what is claimed of directions in ``directions``.
+Whatever is to happen for every front door alike is a line in one of these. Which noise model to search with is up to
+the engine where ``noise`` leaves it open (:class:`~psidag.engines.noise_search.NoiseSearch`).
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.graph.partial import PartialGraph
 from psidag.learning.evidence import MEASURED_UP_TO, measured_directions
+from psidag.learning.noise import checked, choosing, noise_of, score_of, settled
 from psidag.learning.selection import assemble, assumed_directions, check_threshold, chosen_edges, warned
 from psidag.run.loop import Callback, Engine, Keeper, Outcome, Progress, Task, check_time, run
 from psidag.run.status import Candidate, Fitted
-from psidag.scores.gaussian import EQUAL
 from psidag.scores.named import Noise, as_score
 from psidag.scores.score import SearchScore
 from psidag.solution import Origin, Solution
+from psidag.solution.noise import NoiseModel
 from psidag.system.clock import NEVER, Deadline
 from psidag.system.errors import InputError, listing
 from psidag.system.memory import as_bytes
@@ -60,7 +61,7 @@ class Options:
     """All that a caller may say about the answer; what is not the default is written down in its origin."""
 
     solver: str | Engine = "auto"
-    noise: Noise = "equal"
+    noise: Noise = "auto"
     threshold: float | None = None
     constraints: Constraints | None = None
     missing: Missing = "error"
@@ -110,6 +111,7 @@ class Learned(NamedTuple):
 
     task: Task
     outcome: Outcome
+    noise: NoiseModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,7 @@ class Plan:
     engine: Engine
     label: str
     constraints: BoundConstraints
-    score: SearchScore = EQUAL
+    noise: Noise = "auto"
     threshold: float | None = None
     origin: Origin | None = None
     evidence: bool = True
@@ -135,8 +137,18 @@ class Plan:
         known = bind(options.constraints, source.names)
         measured = source.d <= MEASURED_UP_TO if options.evidence is None else options.evidence
         return cls(
-            engine, label, known, as_score(options.noise), options.threshold, origin or options.origin(), measured
+            choosing(engine, options.noise), label, known, options.noise, options.threshold,
+            origin or options.origin(), measured,
         )  # fmt: skip
+
+    @property
+    def score(self) -> SearchScore:
+        """The score that a search begins with."""
+        return as_score(self.noise)
+
+    def decided(self, noise: NoiseModel) -> Plan:
+        """The same plan with the noise model chosen beforehand, for draws from the same table."""
+        return replace(self, engine=settled(self.engine, noise))
 
     def search(
         self, source: Source, rng: np.random.Generator, threads: Workers, budget: Budget | None = None
@@ -154,7 +166,8 @@ class Plan:
         outcome = run(self.engine, task.until(deadline), **dict(zip(Budget._fields[1:], given, strict=True)))
         if read_again(source) and not source.has_moments:
             raise InputError(f"max_time={deadline.seconds:g} s was over before the data had been read once: raise it")
-        return Learned(task, outcome)
+        noise = noise_of(task, outcome, self.noise)
+        return Learned(replace(task, score=score_of(task, noise)), outcome, noise)
 
     def edges(self, learned: Learned) -> tuple[sp.csr_array, Fitted]:
         """The weights that stay, and what the data say of them."""
@@ -162,19 +175,20 @@ class Plan:
 
     def directions(self, learned: Learned, dag: DAG) -> PartialGraph:
         """Which directions of the DAG that stays hold if the assumptions do, and why; no evidence is measured."""
-        return assumed_directions(dag, learned.task.score, self.constraints)
+        return assumed_directions(dag, learned.noise, self.constraints)
 
     def claims(self, learned: Learned, dag: DAG) -> PartialGraph:
         """Which of its directions the data support; where evidence was declined, or time is up, those assumed."""
-        task, outcome = learned
+        task, outcome, noise = learned
         if not (self.evidence and outcome.status.ok and task.source.has_moments):
             return self.directions(learned, dag)
-        return measured_directions(task, outcome, dag, equal=task.score.equal_variances)
+        return measured_directions(task, outcome, dag, equal=noise.equal, shape=noise.shape)
 
     def solution(self, learned: Learned) -> Solution:
         """The answer, with warnings about the data behind it."""
-        task, outcome = learned
+        task, outcome, noise = learned
         weights, found = self.edges(learned)
+        noise = checked(task, noise, weights, found)
         dag = DAG(weights, outcome.candidate.order, task.source.names)
         graph = self.claims(learned, dag)
         solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace, graph)
@@ -183,7 +197,7 @@ class Plan:
         said = tuple(getattr(task.source, "remarks", ()))
         # Correlations that were adjusted to fit together say nothing about which columns add up.
         adjusted = bool(said) and not task.source.has_rows
-        told = warned(solution, None if adjusted else moments, task.score)
+        told = warned(replace(solution, noise=noise), None if adjusted else moments)
         return replace(told, warnings=(*said, *told.warnings), origin=self.origin)
 
 

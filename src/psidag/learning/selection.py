@@ -15,13 +15,13 @@ from psidag.data.moments import Moments
 from psidag.data.sources import Source
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
-from psidag.graph.orientation import markov_class
+from psidag.graph.orientation import close, markov_class
 from psidag.graph.partial import REASONS, PartialGraph
 from psidag.run.loop import Task
 from psidag.run.status import Candidate, Fitted, Round, Status
-from psidag.scores.score import SearchScore
 from psidag.solution import Solution
 from psidag.solution.diagnostics import noise_warnings
+from psidag.solution.noise import NoiseModel
 from psidag.stages.model import correlations, evident_model
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import evidence_penalty
@@ -35,20 +35,27 @@ def check_threshold(threshold: float | None) -> None:
         raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
 
 
-def assumed_directions(dag: DAG, score: SearchScore, constraints: BoundConstraints) -> PartialGraph:
+def assumed_directions(dag: DAG, noise: NoiseModel, constraints: BoundConstraints) -> PartialGraph:
     """Which directions hold if the assumption on the noise does, and why.
 
     Knowledge and colliders direct edges whatever the noise; the others have the direction of the DAG if noise variances
-    are equal, and none if they are not. Evidence is not measured.
+    are equal, or if the noise of both ends is not Gaussian, and none otherwise. Evidence is not measured.
     """
     graph = markov_class(dag, constraints)
-    if score.own_variances:
-        return graph
     edges = dag.weights.tocoo()
     rows = graph.rows_of(dag)
-    reason = np.where(graph.directed, graph.reason, REASONS.index("equal variances"))[rows]
+    directed, reason = graph.directed[rows], graph.reason[rows]
+    shaped = np.isin(np.array(dag.names), np.array(noise.shape)) if noise.shape else np.zeros(dag.d, bool)
+    sources = {
+        "equal variances": np.full(dag.n_edges, noise.chosen == "equal"),
+        "shape": shaped[edges.row] & shaped[edges.col],
+    }
+    for name, holds in sources.items():
+        new = holds & ~directed
+        reason[new], directed[new] = REASONS.index(name), True
     evidence = graph.delta[rows], graph.probability[rows], graph.derived[rows]
-    return PartialGraph.from_arrays(dag.names, edges.row, edges.col, True, reason, *evidence)
+    found = PartialGraph.from_arrays(dag.names, edges.row, edges.col, directed, reason, *evidence)
+    return close(found, constraints) if shaped.any() and not directed.all() else found
 
 
 def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> tuple[sp.csr_array, Fitted]:
@@ -120,15 +127,15 @@ def assemble(
     )
 
 
-def warned(solution: Solution, moments: Moments | None, score: SearchScore | None) -> Solution:
-    """Say what about the data, and about the score if there is one, makes the answer less trustworthy.
+def warned(solution: Solution, moments: Moments | None) -> Solution:
+    """Say what about the data, and about the noise if it was chosen, makes the answer less trustworthy.
 
     The solution comes back with the warnings in it.
     """
     sd = np.sqrt(solution.variance) if moments is None else moments.sd
     sentences = [*solution.warnings, *data_warnings(solution.names, solution.n_samples, sd, moments)]
-    if score is not None and score.equal_variances:
-        sentences += noise_warnings(solution.variance, solution.residual_variance, solution.n_samples)
+    if solution.noise is not None:
+        sentences += noise_warnings(solution.noise, solution.variance)
     for sentence in sentences:
         warnings.warn(sentence, DataWarning, stacklevel=4)
     return replace(solution, warnings=tuple(sentences))

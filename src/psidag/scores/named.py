@@ -6,28 +6,28 @@ from typing import Literal, TypeAlias
 
 from psidag.scores.gaussian import EQUAL, UNEQUAL
 from psidag.scores.score import SearchScore
-from psidag.system.errors import InputError
+from psidag.system.errors import InputError, listing
 
 #: The scores by their names.
 SCORES: dict[str, SearchScore] = {score.name: score for score in (EQUAL, UNEQUAL)}
-#: What the command line and files call them.
-NoiseName: TypeAlias = Literal["equal", "unequal"]
+#: What is assumed of the noise: found out from the data, one variance for all, one for each, or any shape as well.
+NoiseName: TypeAlias = Literal["auto", "equal", "unequal", "nongaussian"]
+#: The score that a search under these assumptions begins with.
+_FIRST: dict[str, SearchScore] = {"auto": EQUAL, "equal": EQUAL, "unequal": UNEQUAL, "nongaussian": UNEQUAL}
 #: What the front doors take: a name, or a score of one's own.
 Noise: TypeAlias = NoiseName | SearchScore
 
 
 def as_score(noise: str | SearchScore) -> SearchScore:
-    """The score that ``noise`` names, or ``noise`` itself if it is a score.
+    """The score that a search with this ``noise`` begins with, or ``noise`` itself if it is a score.
 
     Examples
     --------
     >>> as_score("unequal").title
     'unequal noise variances'
     """
-    if isinstance(noise, str):
-        if noise not in SCORES:
-            raise InputError(f"noise must be {' or '.join(map(repr, SCORES))}, or a score; got {noise!r}")
-        return SCORES[noise]
-    if not all(hasattr(noise, member) for member in ("name", "policy", "noise_variance")):
-        raise InputError(f"noise must be {' or '.join(map(repr, SCORES))}, or a score; got {noise!r}")
+    if isinstance(noise, str) and noise in _FIRST:
+        return _FIRST[noise]
+    if isinstance(noise, str) or not all(hasattr(noise, member) for member in ("name", "policy", "noise_variance")):
+        raise InputError(f"noise must be one of {listing(list(_FIRST))}, or a score; got {noise!r}")
     return noise

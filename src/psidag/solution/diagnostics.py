@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from psidag.graph.dag import DAG
 from psidag.graph.sortability import sortability
+from psidag.solution.noise import NoiseModel
 
 Floats = NDArray[np.float64]
 
-#: Residual variances that differ by less than this factor are called equal.
+#: Residual variances that differ by less than this factor do little harm where they are taken to be equal.
 _EQUAL_ENOUGH = 2.0
 #: Standard deviations that differ by less than this share look standardised.
 _STANDARDISED = 0.01
@@ -76,20 +77,26 @@ def variance_ratio(residual_variance: Floats) -> float:
     return float(high / low)
 
 
-def noise_warnings(variance: Floats, residual_variance: Floats, count: float) -> list[str]:
-    """Whether the model of equal noise variances can be right: one sentence for each reason that it is not."""
+def noise_warnings(noise: NoiseModel, variance: Floats) -> list[str]:
+    """Whether the assumption on the noise can be right: one sentence for each reason that it is not."""
+    if noise.asked == "nongaussian" and noise.contradicted:
+        return [
+            "noise='nongaussian' was asked for, and no residual differs from Gaussian noise beyond chance: shape tells "
+            "no direction here, and those of dag inside its equivalence class are arbitrary. Consider noise='auto'"
+        ]
+    if noise.chosen != "equal":
+        return []
     sd = np.sqrt(variance[variance > 0])
-    if len(sd) >= 3 and sd.max() < (1 + _STANDARDISED) * sd.min():
+    if noise.asked != "auto" and len(sd) >= 3 and sd.max() < (1 + _STANDARDISED) * sd.min():
         return [
             "all columns have the same variance, as if standardised: the equal-variance model has nothing to go by. "
             "Use noise='unequal', or the data in their own units"
         ]
-    ratio = variance_ratio(residual_variance)
-    # Beyond what chance does to estimates of one variance, even with noise as heavy-tailed as the exponential.
-    chance = float(np.exp(2.56 * np.sqrt(8 / max(count, 8.0))))
-    if ratio > max(_EQUAL_ENOUGH, chance):
+    if noise.contradicted and noise.ratio is not None and noise.ratio > _EQUAL_ENOUGH:
+        advice = "noise='auto'" if noise.asked == "equal" else "solver='sparse'"
         return [
-            f"residual variances differ {ratio:.3g}-fold between the first and the ninth decile: the noise is not of "
-            "equal variance in these units, and directions follow the units. Consider noise='unequal'"
+            f"residual variances differ {noise.ratio:.3g}-fold between the largest and the smallest: the noise is not "
+            "of equal variance in these units, and not only directions but also which columns are connected follows "
+            f"the units. Consider {advice}"
         ]
     return []

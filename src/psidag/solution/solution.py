@@ -28,6 +28,7 @@ from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable, direction_columns
 from psidag.solution.likelihood import log_likelihood, squared_residuals
+from psidag.solution.noise import NoiseModel
 from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
 from psidag.solution.summary import summarise
@@ -72,6 +73,8 @@ class Solution:
     graph : PartialGraph
         The same edges, each with a direction only where something speaks for it, and with what that is; all of ``dag``
         without reasons if it is not given.
+    noise : NoiseModel, optional
+        What the noise was taken to be, and why; None where the graph was given.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class Solution:
     warnings: tuple[str, ...] = ()
     origin: Origin | None = None
     graph: PartialGraph = None  # type: ignore[assignment]
+    noise: NoiseModel | None = None
 
     def __post_init__(self) -> None:
         if getattr(self, "graph", None) is None:
@@ -358,12 +362,14 @@ class Solution:
 
     def _provenance(self) -> dict[str, Any]:
         """What it takes to learn the same again, for machines."""
+        noise = self.noise
+        about: dict[str, Any] = {}
+        if noise is not None:
+            about = {"noise": noise.chosen, "noise_reason": noise.reason, "noise_p_value": noise.p_value}
+            about |= {"noise_shape": list(noise.shape), "noise_lost": noise.lost}
         if self.origin is None:
-            return {}
-        noise = getattr(self, "noise", None)
-        named = "unequal" if "noise='unequal'" in self.origin.call else "equal"
-        return {
-            "noise": getattr(noise, "chosen", named),
+            return about
+        return about | {
             "seed": self.origin.seed,
             "call": self.origin.call,
             "steps": list(self.origin.steps),

@@ -17,6 +17,7 @@ from psidag.graph.orientation import markov_class
 from psidag.graph.partial import PartialGraph
 from psidag.run.status import Candidate, Round, Status, StatusCode
 from psidag.solution.confidence import Confidence
+from psidag.solution.noise import NoiseModel
 from psidag.solution.origin import Origin
 from psidag.system.archive import Kind, damage_named, read_archive, write_archive
 
@@ -54,6 +55,7 @@ def save(solution: Solution, path: str | Path) -> None:
         "candidate_loss": _or_null(float(solution.candidate.loss)),
         "warnings": solution.warnings,
         "origin": None if solution.origin is None else solution.origin.as_dict(),
+        "noise": None if solution.noise is None else solution.noise.as_dict(),
         "confidence": None if confidence is None else confidence.head(),
     }
     write_archive(path, _KIND, head, arrays)
@@ -105,6 +107,7 @@ def _rebuild(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Solution:
         standard_error=error,
         origin=origin,
         graph=_graph(arrays, dag, origin),
+        noise=None if head.get("noise") is None else NoiseModel.from_dict(head["noise"]),
         warnings=_texts(head.get("warnings", [])),
     )
     return solution.with_confidence(confidence)

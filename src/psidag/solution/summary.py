@@ -38,6 +38,8 @@ def summarise(solution: Solution) -> str:
         f"  edges   {solution.selection}",
         f"  status  {solution.status}",
     ]
+    if solution.noise is not None:
+        lines.append(f"  noise   {solution.noise}")
     if dag.n_edges:
         lines.append(f"  arrows  {_directions(solution)}")
     if dag.n_edges and dag.d <= _COUNTABLE and _rests_on_units(solution):

@@ -154,9 +154,19 @@ def _rows(solution: Solution) -> Remark:
 
 
 def _noise(solution: Solution) -> Remark:
-    ratio = solution.diagnostics().variance_ratio
+    noise = solution.noise
+    if noise is not None and noise.chosen != "equal":
+        return Remark(
+            "fine", f"Noise of {noise.chosen} strength", f"{_sentence(str(noise))} {_UNITS_FREE[noise.equal]}"
+        )
+    if noise is not None and noise.p_value is not None:
+        if noise.contradicted:
+            text = "Directions and connections follow the units of the columns more than the causes."
+            return Remark("distrust", "Noise of unequal strength", f"{_sentence(str(noise))} {text}")
+        return Remark("fine", "Noise of equal strength", _sentence(str(noise)))
     if not _on_variances(solution):
         return Remark("fine", "Directions do not need equal noise", "None of them rests on equal noise variances.")
+    ratio = solution.diagnostics().variance_ratio
     if ratio > _UNEQUAL:
         return Remark(
             "distrust",
@@ -176,6 +186,16 @@ def _knowledge(solution: Solution) -> list[Remark]:
     derived = int((known & graph.derived).sum())
     text = f"You gave {solution.origin.knowledge}. That directs {int(known.sum()):,} of {_count(graph.n_edges, 'edge')}"
     return [Remark("fine", "Knowledge used", text + (f", {derived:,} of them by consequence." if derived else "."))]
+
+
+_UNITS_FREE = {
+    True: "Directions that rest on them depend on the units of the columns.",
+    False: "Nothing depends on the units of the columns.",
+}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _on_variances(solution: Solution) -> bool:

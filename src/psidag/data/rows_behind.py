@@ -1,0 +1,38 @@
+"""The rows behind a source, as far as they fit: for questions that moments do not answer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psidag.data.sources import Source, in_memory, read_again
+from psidag.system.parallel import Workers
+
+#: Numbers that are brought together from rows that stay where they are: 256 MB in single precision.
+_NUMBERS = 1 << 26
+
+
+class RowsBehind(NamedTuple):
+    """Rows, all of them or at equal distances, with their weights."""
+
+    X: NDArray[np.floating]
+    weight: NDArray[np.float64] | None = None
+
+
+def rows_behind(source: Source, workers: Workers) -> RowsBehind | None:
+    """The rows of a table as they are; those of files or a cluster from a further pass; None where there are none.
+
+    Of rows that do not fit, every second, third, … is taken. A stream has passed when it would be asked.
+    """
+    if in_memory(source):
+        return RowsBehind(source.X, source.sample_weight)
+    if not read_again(source):
+        return None
+    apart = -(-int(source.moments(workers).count) * source.d // _NUMBERS)
+    kept, seen = [], 0
+    for rows in source.batches():
+        kept.append(np.asarray(rows[-seen % apart :: apart], dtype=np.float32 if apart > 1 else None))
+        seen += len(rows)
+    return RowsBehind(np.concatenate(kept))
