@@ -1,11 +1,13 @@
 """Time series: are contemporaneous and lagged edges found, beside VAR-LiNGAM from the `lingam` package in the same run?
 
 A structural vector autoregression with 20 variables and 2 lags, 2,000 rows, stable by construction. Judged are all
-edges together, those of the present and those from the past; a reversed edge counts once. `psidag` learns with the
-default options (whatever the noise) on `lagged(rows, lags=2)` with the knowledge that time implies. VAR-LiNGAM prunes
+edges together, those of the present and those from the past; a reversed edge counts once. `psidag` learns with
+`noise="equal"`, which holds here, on `lagged(rows, lags=2)` with the knowledge that time implies. VAR-LiNGAM prunes
 by its own adaptive lasso; it needs noise that is not Gaussian, so with Gaussian noise it is out of its domain.
 
-    python benchmarks/lags.py [--seeds 5]
+    python benchmarks/lags.py [--seeds 5] [--lingam 5]
+
+The second number is of the seeds on which VAR-LiNGAM runs, too: it takes most of the time.
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ def distance(found: list[np.ndarray], true: list[np.ndarray]) -> int:
 def ours(X: np.ndarray) -> tuple[list[np.ndarray], int]:
     """The matrices, and how many arrows point against time."""
     table = lagged(X, lags=LAGS)
-    W = learn_dag(table, constraints=table.constraints, random_state=0).dag.to_dense()
+    W = learn_dag(table, constraints=table.constraints, noise="equal", random_state=0).dag.to_dense()
     against = int((W[:, D:] != 0).sum())
     return [W[k * D : (k + 1) * D, :D] for k in range(LAGS + 1)], against
 
@@ -86,21 +88,25 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--lingam", type=int, default=5)
+    parser.add_argument("--noises", nargs="+", default=NOISES)
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| noise | seed | edges | psidag SHD | against time | cpu s | VAR-LiNGAM SHD | cpu s |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
-    for noise in NOISES:
-        for seed in seeds:
+    for noise in given.noises:
+        for seed in range(given.seeds):
             X, true = svar(seed, noise)
             edges = sum(int((matrix != 0).sum()) for matrix in true)
             begun = time.process_time()
             found, against = ours(X)
-            middle = time.process_time()
-            theirs = distance(var_lingam(X), true)
-            ended = time.process_time()
-            cells = [noise, seed, edges, distance(found, true), against, f"{middle - begun:.1f}", theirs]
-            print("| " + " | ".join(map(str, [*cells, f"{ended - middle:.1f}"])) + " |", flush=True)
+            cells = [noise, seed, edges, distance(found, true), against, f"{time.process_time() - begun:.1f}"]
+            if seed < given.lingam:
+                begun = time.process_time()
+                cells += [distance(var_lingam(X), true), f"{time.process_time() - begun:.1f}"]
+            else:
+                cells += ["", ""]
+            print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ def _numbers(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
     """What the numbers are like."""
     if checkup.outliers:
         far = [f"{name} ({count})" for name, count in checkup.outliers.items()]
-        yield "outliers", f"{listing(far)}: values far from all others; see whether they are right"
+        yield "outliers", f"{listing(far)}: values far from most others; see whether they are right"
         if checkup.positive:
             yield "", f"of {listing(sorted(checkup.positive))} the logarithm may serve better (--prepare --log)"
     if found.sd_range is not None and len(found.kinds) > 1:
