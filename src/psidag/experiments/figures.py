@@ -73,7 +73,7 @@ def _loss_bands(rows: Sequence[Row]) -> list[Band]:
         kinds: list[tuple[list[Panel], Against]] = [(paper, "seconds"), (counted, "gradients"), (others, "seconds")]
         for panels, against in kinds:
             band = [
-                _gap(group, against, problem, "" if panels is not others else ", other methods") if group else None
+                _gap(group, against, problem, "" if panels is not others else ", others") if group else None
                 for problem, group in panels
             ]
             if any(band):
@@ -123,7 +123,7 @@ def _runtime_bands(rows: Sequence[Row]) -> list[Band]:
     First the methods of the paper, then all others.
     """
     bands: list[Band] = []
-    for note, wanted in (("", True), (", other methods", False)):
+    for note, wanted in (("", True), (", others", False)):
         chosen = [row for row in rows if (row.method in OF_THE_PAPER) == wanted]
         panels = grouped(chosen, lambda row: (row.graph, row.noise))
         several = len({noise for _, noise in panels}) > 1
