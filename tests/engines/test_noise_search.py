@@ -1,0 +1,60 @@
+"""The noise model is chosen by the data, and nothing depends on units where variances are not equal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from psidag import Moments, Solution, learn_dag
+from psidag.simulate import simulate
+from psidag.system.errors import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore::psidag.DataWarning")
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "exponential", "student_t"])
+def test_equal_variances_are_recognised_whatever_the_tails(noise):
+    chosen = learn_dag(simulate("ER2", d=30, n=1000, seed=0, noise=noise).X, random_state=0).noise
+    assert (chosen.asked, chosen.chosen) == ("auto", "equal")
+    assert bool(chosen.shape) == (noise != "gaussian")
+
+
+def test_independent_columns_of_mixed_units_are_not_connected():
+    X = np.random.default_rng(0).normal(size=(500, 20))
+    X[:, 7] *= 1000
+    assert learn_dag(X, random_state=0).dag.n_edges == 0
+
+
+def test_a_chain_beside_an_id_keeps_its_connections():
+    rng = np.random.default_rng(0)
+    a, e = rng.normal(size=500), rng.normal(size=(2, 500))
+    b = a + e[0]
+    X = np.column_stack([np.arange(500.0), a, b, b + e[1]])
+    found = learn_dag(X, names=["id", "a", "b", "c"], random_state=0)
+    assert {frozenset(edge[:2]) for edge in found.dag.edges()} == {frozenset("ab"), frozenset("bc")}
+
+
+def test_without_rows_the_loss_is_said():
+    X = simulate("ER2", d=10, n=1000, seed=0, noise="exponential").X
+    moments = Moments.from_covariance(np.cov(X.T), count=1000)
+    assert "shape" in learn_dag(moments, random_state=0).noise.lost
+    with pytest.raises(InputError, match="nongaussian"):
+        learn_dag(moments, noise="nongaussian")
+
+
+@pytest.mark.parametrize("n", [5, 12, 25])
+def test_few_rows_ties_and_codes_have_no_shape(n):
+    rng = np.random.default_rng(n)
+    assert learn_dag(rng.exponential(size=(n, 3)), random_state=0).noise.shape == ()
+    X = rng.integers(4, size=(300, 3)).astype(float)
+    assert learn_dag(X, random_state=0).noise.shape == ()
+    coded = rng.normal(size=(300, 3))
+    coded[:6, 0] = -999
+    assert learn_dag(coded, random_state=0).noise.shape == ()
+
+
+def test_the_choice_is_kept_in_files(tmp_path):
+    solution = learn_dag(simulate("ER2", d=8, n=500, seed=1, noise="gumbel").X, random_state=0)
+    solution.save(tmp_path / "model.psidag")
+    assert Solution.load(tmp_path / "model.psidag").noise == solution.noise
+    assert f"noise   {solution.noise.chosen}" in str(solution)
