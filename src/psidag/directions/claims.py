@@ -16,6 +16,7 @@ from psidag.data.correlations import Correlations
 from psidag.directions import exact
 from psidag.directions.again import search_again
 from psidag.directions.calibration import CURVES, MARK, ODDS, discoveries
+from psidag.directions.experiment import Experiment
 from psidag.directions.independence import PairTests, has_shape, noises, pair_tests, thinned
 from psidag.directions.profile import Costs, Profile
 from psidag.graph.constraints import BoundConstraints
@@ -60,6 +61,9 @@ class Grounds:
         The columns whose noise is not Gaussian; by default none are, and shape directs nothing.
     apart : mapping of int to tuple of int
         Neighbours without shape of columns with it, as :class:`~psidag.scores.residual_score.ResidualScore` takes them.
+    experiment : Experiment, optional
+        The rows by what was set in them, where something was: then every score is that of the rows in which a node was
+        left alone, and ``rows`` are those in which nothing was set.
     """
 
     data: Correlations
@@ -69,6 +73,7 @@ class Grounds:
     weight: Floats | None = None
     shaped: NDArray[np.bool_] | None = None
     apart: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    experiment: Experiment | None = None
 
     @property
     def of_shape(self) -> NDArray[np.bool_]:
@@ -85,7 +90,7 @@ def claim_directions(dag: DAG, grounds: Grounds, constraints: BoundConstraints, 
     """Which edges of a DAG are directed, because of what, and with what evidence.
 
     Each source of direction is asked in turn: prior knowledge; colliders, by the unequal score, for the edges that the
-    equivalence class of the DAG directs; equal variances, by a score with a prior on their spread; the shape of the
+    equivalence class of the DAG directs; interventions, for those that they tell apart; equal variances, by a score with a prior on their spread; the shape of the
     noise, by its score and by tests of independence. An edge is directed by the first of them whose evidence passes the
     mark of 95 %; sources above the mark in opposite directions leave it undirected, because of a conflict. What then
     follows by the rules of orientation is directed too.
@@ -123,6 +128,8 @@ class _Claims:
         """Ask all sources, and draw the conclusions."""
         self._by_knowledge()
         self._by_colliders()
+        if self.grounds.experiment is not None:
+            self._by_interventions(self.grounds.experiment)
         if self.grounds.equal:
             self._by_equal_variances()
         if self.grounds.rows is not None and self.grounds.by_shape:
@@ -146,9 +153,21 @@ class _Claims:
         rows = np.flatnonzero(compelled & (self.reason == NOTHING))
         self._claim("collider", rows, *self._collider_evidence(rows, self.known))
 
+    def _by_interventions(self, experiment: Experiment) -> None:
+        settings = experiment.settings
+        told = np.array([settings.tells(*pair) for pair in self._pairs(np.arange(len(self.sources)))], dtype=bool)
+        rows = np.flatnonzero(told & (self.reason == NOTHING))
+        self._claim("intervention", rows, *self._collider_evidence(rows, self.known))
+
+    def _score(self, prior: Prior | None = None, shaped: NDArray[np.bool_] | None = None) -> Costs:
+        """The score of unequal variances, with what else is known of the noise."""
+        if self.grounds.experiment is not None:
+            return self.grounds.experiment.score(prior, shaped)
+        return ResidualScore(self._sample, self.grounds.price, prior=prior, shaped=shaped, apart=self.grounds.apart)
+
     def _collider_evidence(self, rows: NDArray[np.intp], known: BoundConstraints) -> tuple[Floats, Floats]:
         """Δ of the unequal score, which alone can tell colliders from chains, and what is made of it."""
-        score = ResidualScore(self._sample, self.grounds.price)
+        score = self._score()
         if self.dag.d <= exact.MOST:
             return self._over_all_graphs(score, rows, known)
         settled = not (self.grounds.equal or self.grounds.by_shape)
@@ -168,7 +187,7 @@ class _Claims:
 
     def _by_equal_variances(self) -> None:
         rows = np.flatnonzero(self.reason == NOTHING)
-        score = ResidualScore(self._sample, self.grounds.price, prior=self._prior)
+        score = self._score(self._prior)
         delta = self._differences("equal variances", score, rows, settled=False)
         self._claim("equal variances", rows, delta, CURVES["equal variances"](delta))
 
@@ -178,10 +197,14 @@ class _Claims:
         if not self.grounds.equal:
             return None
         families = list(enumerate(self._profile.parents))
-        nodes, shares, _ = ResidualScore(self._sample, self.grounds.price).residuals(families)
-        found = estimate_prior(np.exp(shares) * self._sample.variance[nodes], self._sample.count)
+        if self.grounds.experiment is not None:
+            variance = self.grounds.experiment.score().residual_variance(families)
+        else:
+            nodes, shares, _ = ResidualScore(self._sample, self.grounds.price).residuals(families)
+            variance = np.exp(shares) * self._sample.variance[nodes]
+        found = estimate_prior(variance, self.grounds.data.count)
         # A median deviation tells about as much as the variance of 0.37 times as many values.
-        free = _MEDIAN_DEVIATION * max(len(nodes) - 1, 1)
+        free = _MEDIAN_DEVIATION * max(len(families) - 1, 1)
         most = (found.spread2 + found.error2) * free / float(chdtri(free, 0.9)) - found.error2
         return found._replace(spread2=max(most, _LEAST_SPREAD**2))
 
@@ -201,9 +224,7 @@ class _Claims:
         p_values[: int(inside.sum())] = tests.smooth_p[inside, 1]
         rejected = discoveries(p_values)[: int(inside.sum())]
         chosen = rows[inside][rejected & (claims[inside] > 0)]
-        score = ResidualScore(
-            self._sample, self.grounds.price, prior=self._prior, shaped=noise, apart=self.grounds.apart
-        )
+        score = self._score(self._prior, noise)
         delta = self._differences("shape", score, chosen, settled=not self.grounds.equal)
         self._claim("shape", chosen, delta, CURVES["shape"](delta))
 

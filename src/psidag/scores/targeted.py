@@ -88,7 +88,7 @@ class TargetedScore:
         """The costs of many nodes, each with its parents."""
         nodes = np.array([node for node, _ in queries], dtype=np.intp)
         sizes = np.array([len(parents) for _, parents in queries])
-        variance = self._variances(queries)
+        variance = self.residual_variance(queries)
         n, live = self._counts[nodes], variance > 0
         v = np.where(live, variance, 1.0)
         if self._noise is None:
@@ -122,7 +122,7 @@ class TargetedScore:
     def _own_variance(self, node: int) -> float:
         return float(self.data.covariance(node, np.array([node]))[0, 0])
 
-    def _variances(self, queries: Sequence[tuple[int, Parents]]) -> Floats:
+    def residual_variance(self, queries: Sequence[tuple[int, Parents]]) -> Floats:
         """Residual variances; the products of all columns that a node is asked about are made once."""
         found = np.empty(len(queries))
         ranked = sorted(range(len(queries)), key=lambda q: queries[q][0])
