@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from psidag import exchange
     from psidag.data.cluster import cluster
+    from psidag.data.interventions import Interventions
     from psidag.data.moments import Moments
     from psidag.engines.exact import Exact
     from psidag.engines.sparse import Sparse
@@ -45,6 +46,7 @@ __all__ = [
     "Exact",
     "InputError",
     "Interrupted",
+    "Interventions",
     "Moments",
     "PenaltyPath",
     "PsiDAG",
@@ -75,6 +77,7 @@ _HOMES = {
     "Sparse": "psidag.engines.sparse",
     "Stochastic": "psidag.engines.stochastic",
     "PsiDAG": "psidag.estimator",
+    "Interventions": "psidag.data.interventions",
     "Constraints": "psidag.graph.constraints",
     "DAG": "psidag.graph.dag",
     "BootstrapInterrupted": "psidag.learning.bootstrap",

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from psidag.data.ingest import as_source
+from psidag.data.experiment import apart, as_experiment
+from psidag.data.interventions import Interventions, Kind
+from psidag.data.labelled import LabelledTable
 from psidag.data.missing import Missing
 from psidag.data.moments import Moments
 from psidag.data.row_counts import Resampling
@@ -26,7 +28,7 @@ from psidag.learning.selection import squared_residuals_on_moments
 from psidag.run.loop import Callback, Engine
 from psidag.scores.named import Noise
 from psidag.solution import Confidence, Solution
-from psidag.solution.likelihood import log_likelihood, squared_residuals
+from psidag.solution.likelihood import free_log_likelihood, log_likelihood, squared_residuals
 from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs
 
@@ -127,7 +129,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, interventions: Any = None) -> Self:
         """Learn the graph of a table.
 
         Parameters
@@ -139,6 +141,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             Ignored.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
+        interventions : str, sequence or Interventions, optional
+            What was set in each row of an experiment, or the column that says so; see :func:`psidag.learn_dag`.
 
         Returns
         -------
@@ -147,7 +151,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         before = dict(self.__dict__)
         self._forget()
         try:
-            source = as_source(X, sample_weight=sample_weight, missing=self.missing)
+            X, given = _without_labels(X, interventions)
+            source = as_experiment(X, given, sample_weight=sample_weight, missing=self.missing)
             self._note_columns(X, source.names)
             self._store(self._learn(source))
         except Interrupted as stopped:
@@ -160,7 +165,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             raise
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, interventions: Any = None
+    ) -> Self:
         """Take in more rows of a stream; the graph of all rows so far is there whenever it is looked at.
 
         Parameters
@@ -171,20 +178,23 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             Ignored.
         sample_weight : array of shape (n,), optional
             Weights of the rows, where the engine works on moments.
+        interventions : str, sequence or Interventions, optional
+            What was set in each row, with every batch or with none.
 
         Returns
         -------
         self
         """
         started = hasattr(self, "_online")
-        batch = self._rows(X, sample_weight, "partial_fit", seen=started)
+        X, given = _without_labels(X, interventions)
+        batch = self._rows(X, sample_weight, "partial_fit", seen=started, interventions=given)
         if not in_memory(batch):
             raise InputError("partial_fit takes rows in memory, a batch at a time; fit takes what is larger, whole")
         if not started:
             self._forget()
             self._note_columns(X, batch.names)
-            self._online = self._learner(batch.names)
-        self._online.update(batch.X, batch.sample_weight)
+            self._online = self._learner(batch.names, None if given is None else given.kind)
+        self._online.update(batch.X, batch.sample_weight, getattr(batch, "targets", None))
         self._drop_results()
         return self
 
@@ -211,7 +221,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_  # as for an array, which has none
         return self
 
-    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, interventions: Any = None
+    ) -> float:
         """Mean log-likelihood of new rows under the model with Gaussian noise; higher is better.
 
         It compares models of different noise, and changes by the same constant for all of them when units do.
@@ -224,13 +236,22 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             Ignored.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
+        interventions : str, sequence or Interventions, optional
+            What was set in each row: what was set is not judged, all else is. Rows of targets that the model was not
+            fitted to are the hardest test of it.
 
         Returns
         -------
         float
         """
         check_is_fitted(self)
-        table = self._rows(X, sample_weight, "score", seen=True)
+        X, given = _without_labels(X, interventions)
+        table = self._rows(X, sample_weight, "score", seen=True, interventions=given)
+        if isinstance(table, LabelledTable):
+            variance = self.solution_.residual_variance
+            return free_log_likelihood(
+                self.adjacency_, self.intercept_, variance, table.X, table.targets, table.sample_weight
+            )
         if in_memory(table):
             found = squared_residuals(self.adjacency_, self.intercept_, table.X, table.sample_weight)
         else:
@@ -246,6 +267,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         method: Resampling = "bootstrap",
         fraction: float = 0.5,
         resume: Confidence | str | Path | None = None,
+        interventions: Any = None,
     ) -> Confidence:
         """How sure: learn with the same options from many draws of the rows; see :func:`psidag.bootstrap`.
 
@@ -257,7 +279,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             The rows that the model was, or will be, fitted to.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
-        replicates, method, fraction, resume
+        replicates, method, fraction, resume, interventions
             As in :func:`psidag.bootstrap`.
 
         Returns
@@ -271,6 +293,7 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             fraction=fraction,
             sample_weight=sample_weight,
             resume=resume,
+            interventions=interventions,
             **{key: value for key, value in self._options().items() if key != "evidence"},
         )
         solution: Solution | None = getattr(self, "solution_", None)
@@ -278,7 +301,9 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             self.solution_ = solution.with_confidence(confidence)
         return confidence
 
-    def _rows(self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool) -> Source:
+    def _rows(
+        self, X: Any, sample_weight: ArrayLike | None, method: str, *, seen: bool, interventions: Any = None
+    ) -> Source:
         """The rows of one table or array, with the columns that were seen before."""
         if isinstance(X, Moments) or hasattr(X, "__next__"):
             raise InputError(f"{method} takes one table or array at a time; iterators and moments go to fit")
@@ -288,14 +313,16 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
         missing = "drop" if self.missing == "drop" else "error"
         # A batch that gaps leave nothing of is one that others make up for.
         least = 0 if missing == "drop" and method == "partial_fit" else 1
-        source = as_source(X, sample_weight=sample_weight, missing=missing, least_rows=least)
+        source = as_experiment(
+            X, interventions, sample_weight=sample_weight, missing=missing, least_rows=least, whole=False
+        )
         if seen and source.d != self.n_features_in_:
             raise InputError(f"X has {source.d} features, but {self.n_features_in_} features were seen before")
         return source
 
-    def _learner(self, names: Sequence[str]) -> OnlineLearner:
+    def _learner(self, names: Sequence[str], kind: Kind | None = None) -> OnlineLearner:
         answer = {name: getattr(self, name) for name in _ANSWER}
-        return OnlineLearner(Options(half_life=self.half_life, **answer), names, n_jobs=self.n_jobs)
+        return OnlineLearner(Options(half_life=self.half_life, **answer), names, n_jobs=self.n_jobs, kind=kind)
 
     def _learn(self, source: Any) -> Solution:
         return learn_dag(source, callback=self.callback, **self._options())
@@ -336,3 +363,11 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
             self._store(self._online.solution())
             return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _without_labels(X: Any, interventions: Any) -> tuple[Any, Interventions | None]:
+    """A data frame without the column of labels, which is no feature, and the labels."""
+    given = Interventions.of(interventions)
+    if given is None or not hasattr(X, "columns") or hasattr(X, "__dask_graph__"):
+        return X, given
+    return apart(X, given)

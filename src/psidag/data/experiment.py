@@ -22,6 +22,7 @@ from psidag.data.labelled import (
     LabelledTable,
     Piece,
     check_conditions,
+    is_experiment,
     labelled_batches,
     whole_piece,
 )
@@ -44,6 +45,7 @@ def as_experiment(
     missing: str = "error",
     least_rows: int = 2,
     deadline: Deadline = NEVER,
+    whole: bool = True,
 ) -> Source:
     """The source of data with what was set in each row; the one without labels if nothing was set in any row.
 
@@ -54,10 +56,13 @@ def as_experiment(
     interventions : None, str, sequence or Interventions
         What was set in each row, or the name of the column that says so; see
         :class:`~psidag.data.interventions.Interventions`.
+    whole : bool
+        Whether these are all rows there are, in which every variable must have been left alone now and then; and not a
+        batch of them, or rows to be judged.
     """
     given = Interventions.of(interventions)
     take = functools.partial(as_source, names=names, missing=missing, least_rows=least_rows)
-    if given is None or hasattr(data, "conditions"):
+    if given is None or is_experiment(data):
         return take(data, sample_weight=sample_weight, deadline=deadline)
     if missing == "pairwise":
         raise InputError('missing="pairwise" has no rows left to go with labels of interventions: "drop" or "mean"')
@@ -75,10 +80,17 @@ def as_experiment(
         table = data.numbers_only()
         if isinstance(table.X, Batches):
             return _scan(table.X, check_names(table.names, names), given, missing)
-    elif given.columns:
-        data, found = taken_out(data, given.columns)
-        given = given.filled(found)
-    return _table(data, given, take, sample_weight)
+    else:
+        data, given = apart(data, given)
+    return _table(data, given, take, sample_weight, whole)
+
+
+def apart(data: Any, given: Interventions) -> tuple[Any, Interventions]:
+    """A data frame without the columns of labels, and what they say; what has none is left as it is."""
+    if not given.columns:
+        return data, given
+    rest, found = taken_out(data, given.columns)
+    return rest, given.filled(found)
 
 
 def given_columns(found: dict[str, list[Any]]) -> list[str]:
@@ -86,7 +98,7 @@ def given_columns(found: dict[str, list[Any]]) -> list[str]:
     return [name.replace("[", "[[]") if set(name) & set("*?[") else name for name in found]
 
 
-def _table(data: Any, given: Interventions, take: Any, sample_weight: ArrayLike | None) -> Source:
+def _table(data: Any, given: Interventions, take: Any, sample_weight: ArrayLike | None, whole: bool) -> Source:
     """A table in memory; rows that missing values take away take their labels with them."""
     source: Source = take(data, sample_weight=sample_weight)
     if not in_memory(source):
@@ -95,10 +107,12 @@ def _table(data: Any, given: Interventions, take: Any, sample_weight: ArrayLike 
     rows = data.X if isinstance(data, FileTable) else as_rows(data)[0]
     if len(targets) != len(rows):
         raise InputError(f"there are {len(targets)} labels of interventions for {len(rows)} rows: give one for each")
-    if not targets.any and targets.batch is None:
+    if whole and not targets.any and targets.batch is None:
         return source
     if len(source) != len(rows):
         targets = targets.take(np.flatnonzero(~np.isnan(rows).any(axis=1)))
+    if whole:
+        targets.check(len(source))
     return LabelledTable(source.X, source.names, targets, source.sample_weight)
 
 

@@ -33,14 +33,14 @@ class LabelledTable(Table):
 
     def __init__(self, X: Rows, names: Sequence[str], targets: Targets, sample_weight: Floats | None = None) -> None:
         super().__init__(X, names, sample_weight)
-        targets.check(len(X))
         self.targets = targets
         self._conditions: Conditions | None = None
 
     def conditions(self, workers: Workers | None = None) -> Conditions:
         """The rows by what was set in them, gone through once."""
         if self._conditions is None:
-            self._conditions = Conditions.from_rows(self.X, self.targets, self.sample_weight, workers)
+            empty = Conditions(self.names, self.targets.kind)
+            self._conditions = empty.update(self.X, self.targets, self.sample_weight, workers, held=True)
         return self._conditions
 
     def moments(self, workers: Workers | None = None) -> Moments:
@@ -131,6 +131,10 @@ class LabelledScan:
         """Number of rows, once they have been gone through."""
         return None if self._conditions is None else self._conditions.total
 
+    def over(self, pieces: Any) -> LabelledScan:
+        """The same columns in other rows, which are prepared already."""
+        return LabelledScan(pieces, self.names, self.kind)
+
     def pieces(self) -> Iterator[Piece]:
         """All rows once more, from the first on, with what was set in them."""
         for piece in self._pieces:
@@ -157,6 +161,11 @@ class LabelledScan:
         if self._moments is None:
             self._moments = self.conditions(workers).moments()
         return self._moments
+
+
+def is_experiment(source: Source) -> bool:
+    """Whether the rows of a source say what was set in them."""
+    return hasattr(source, "conditions")
 
 
 def conditions_of(source: Source, workers: Workers | None = None) -> Conditions | None:

@@ -8,6 +8,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data.labelled import LabelledScan, LabelledTable, Piece, is_experiment
 from psidag.data.moments import Moments
 from psidag.data.row_counts import Counts, Resampling, RowCounts
 from psidag.data.scans import Batches, Rows, Scan
@@ -106,6 +107,8 @@ class Resampler:
             return self._of_table(source, self._counts.all(number), workers, needs_rows)
         if not source.has_rows:
             return Summary(self._gaussian(source.moments(), self._counts.generator(number)))
+        if isinstance(source, LabelledScan):
+            return source.over(Batches(lambda: self._repeated_pieces(number, source)))  # type: ignore[arg-type, return-value]
         if needs_rows:
             return Scan(Batches(lambda: self._repeated(number)), source.names)
         if number not in self._summed:
@@ -118,7 +121,7 @@ class Resampler:
 
     def _at_hand(self, needs_rows: bool) -> bool:
         """Whether a replicate is drawn without a pass over rows, or takes its own."""
-        return needs_rows or not read_again(self._source)
+        return needs_rows or not read_again(self._source) or is_experiment(self._source)
 
     def _check_same(self, seen: int) -> None:
         if seen != self._counts.n:
@@ -130,10 +133,19 @@ class Resampler:
         for rows in source.batches() if read_again(source) else ():
             yield np.repeat(rows, tape.take(len(rows)), axis=0)
 
+    def _repeated_pieces(self, number: int, source: LabelledScan) -> Iterator[Piece]:
+        """The same, with what was set in each."""
+        tape = self._counts.tape(number)
+        for rows, targets in source.pieces():
+            at = np.repeat(np.arange(len(rows)), tape.take(len(rows)))
+            yield Piece(rows[at], targets.take(at))
+
     def _of_table(self, table: Table, times: Counts, workers: Workers, needs_rows: bool) -> Source:
         X, names = table.X, table.names
         chosen = np.flatnonzero(times)
         weight = times[chosen].astype(np.float64)
+        if isinstance(table, LabelledTable):
+            return LabelledTable(X[chosen], names, table.targets.take(chosen), weight)
         # A table of few rows takes no more room than its moments do, and wide ones are searched in single precision.
         if needs_rows or is_wide(len(chosen), len(names)):
             return Table(X[chosen], names, weight)

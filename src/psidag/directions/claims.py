@@ -90,10 +90,10 @@ def claim_directions(dag: DAG, grounds: Grounds, constraints: BoundConstraints, 
     """Which edges of a DAG are directed, because of what, and with what evidence.
 
     Each source of direction is asked in turn: prior knowledge; colliders, by the unequal score, for the edges that the
-    equivalence class of the DAG directs; interventions, for those that they tell apart; equal variances, by a score with a prior on their spread; the shape of the
-    noise, by its score and by tests of independence. An edge is directed by the first of them whose evidence passes the
-    mark of 95 %; sources above the mark in opposite directions leave it undirected, because of a conflict. What then
-    follows by the rules of orientation is directed too.
+    equivalence class of the DAG directs; interventions, for the edges that they tell; equal variances, by a score with
+    a prior on their spread; the shape of the noise, by its score and by tests of independence. An edge is directed by
+    the first of them whose evidence passes the mark of 95 %; sources above the mark in opposite directions leave it
+    undirected, because of a conflict. What then follows by the rules of orientation is directed too.
 
     Parameters
     ----------

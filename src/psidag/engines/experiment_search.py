@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidag.data.conditions import Conditions
-from psidag.data.labelled import LabelledTable, conditions_of
+from psidag.data.labelled import LabelledTable
 from psidag.engines.refining import Refining
 from psidag.engines.refining import State as RefiningState
 from psidag.engines.sparse import Sparse
@@ -18,9 +18,11 @@ from psidag.engines.sparse import State as SparseState
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate
 from psidag.scores.gaussian import UNEQUAL
+from psidag.scores.named import Noise, as_score
 from psidag.scores.score import SearchScore
 from psidag.scores.shape import LEAST_ROWS, few_valued, shape_p_values
 from psidag.scores.targeted import TargetedScore
+from psidag.solution.noise import NoiseModel
 from psidag.stages.free_regressions import free_regressions
 from psidag.system.errors import InputError
 from psidag.system.tree import stored_order
@@ -37,7 +39,7 @@ class State(NamedTuple):
     search: SparseState
     begin: Candidate | None = None
     refining: RefiningState | None = None
-    shaped: tuple[int, ...] = ()
+    noise: NoiseModel = NoiseModel("auto", "unequal", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +54,10 @@ class ExperimentSearch:
     ----------
     search : Sparse
         The search on all rows.
-    shape : bool
-        Whether the shape of the noise counts, where it is not Gaussian. It takes rows in memory.
+    asked : str or score
+        The noise: one variance for all with ``"equal"``; with ``"nongaussian"`` the shape of the noise counts, where it
+        is not Gaussian, which takes rows in memory. ``"auto"`` is ``"unequal"``: experiments direct edges without the
+        help of assumptions on the noise.
     """
 
     name: ClassVar[str] = "sparse"
@@ -62,7 +66,7 @@ class ExperimentSearch:
     tol: ClassVar[float] = 0.0
 
     search: Sparse
-    shape: bool = False
+    asked: Noise = "auto"
 
     @property
     def max_rounds(self) -> int:
@@ -71,11 +75,9 @@ class ExperimentSearch:
 
     def init(self, task: Task) -> State:
         """The rows by what was set in them, and the search before its first step."""
-        data = conditions_of(task.source, task.workers)
-        if data is None:
-            raise InputError("nothing was set in any row: learn from them without interventions")
+        data: Conditions = task.source.conditions(task.workers)  # type: ignore[attr-defined]
         search = self.search.init(_unequal(task))
-        return State(data, search.penalty, search)
+        return State(data, search.penalty, search, noise=self._noise())
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A step of the search, or of the refinement once that has ended."""
@@ -128,7 +130,7 @@ class ExperimentSearch:
         refining, progress = engine.step(task, state.refining)
         closed = progress.closed
         if closed is not None:
-            closed = closed._replace(loss=_loss(task.score, closed.loss, state.data))
+            closed = closed._replace(loss=_loss(self._score, closed.loss, state.data))
         steps = state.search.steps + progress.steps
         return state._replace(refining=refining), progress._replace(steps=steps, closed=closed)
 
@@ -136,13 +138,29 @@ class ExperimentSearch:
         """The refinement before its first step, under the score that the noise of the graph so far speaks for."""
         edges = task.constraints.with_required(begin.weights)
         weights, fitted = free_regressions(state.data, edges, "")
-        shaped = self._shaped(task, state.data, weights) if self.shape else np.zeros(task.d, bool)
+        shape = self.asked == "nongaussian"
+        shaped = self._shaped(task, state.data, weights) if shape else np.zeros(task.d, bool)
         rows = task.source.free_rows if isinstance(task.source, LabelledTable) else None
         score = TargetedScore(
-            state.data, state.price, task.score, fitted.residual_variance, shaped=shaped, rows=rows
+            state.data, state.price, self._score, fitted.residual_variance, shaped=shaped, rows=rows
         )  # fmt: skip
         refining = self._engine(begin, score, state.price).init(task)
-        return state._replace(refining=refining, shaped=tuple(np.flatnonzero(shaped).tolist()))
+        names = tuple(task.source.names[j] for j in np.flatnonzero(shaped).tolist())
+        noise = replace(state.noise, shape=names, contradicted=shape and not names)
+        return state._replace(refining=refining, noise=noise)
+
+    @property
+    def _score(self) -> SearchScore:
+        """The score of the refinement."""
+        return UNEQUAL if self.asked in ("auto", "nongaussian") else as_score(self.asked)
+
+    def _noise(self) -> NoiseModel:
+        """What the noise is taken to be."""
+        if not isinstance(self.asked, str):
+            return NoiseModel(self.asked.name, self.asked.name, "a score of one's own")
+        if self.asked == "auto":
+            return NoiseModel("auto", "unequal", "experiments direct edges without assumptions on the noise")
+        return NoiseModel(self.asked, "equal" if self.asked == "equal" else "unequal", "asked for")
 
     def _engine(self, begin: Candidate, score: Any, price: float) -> Refining:
         return Refining(begin, score, price, lambda found: found)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from psidag.data.labelled import LabelledTable
 from psidag.data.missing import Missing
 from psidag.data.resampling import Resampler, check_resampling
 from psidag.data.row_counts import Resampling
@@ -68,6 +69,7 @@ def bootstrap(
     sample_weight: ArrayLike | None = None,
     missing: Missing = "error",
     names: Sequence[str] | None = None,
+    interventions: Any = None,
     resume: Confidence | str | Path | None = None,
 ) -> Confidence:
     """Learn a graph from each of many draws of the rows, and count in how many each edge is, and each direction.
@@ -91,7 +93,7 @@ def bootstrap(
         which is what :meth:`Confidence.stability` needs.
     fraction : float
         Share of the rows in a subsample, at most ½.
-    solver, noise, threshold, constraints, sample_weight, missing, names
+    solver, noise, threshold, constraints, sample_weight, missing, names, interventions
         As in :func:`psidag.learn_dag`. A row of weight 2 is drawn as two rows.
     max_time : float, optional
         Seconds after which what is there is returned, with a status that says so.
@@ -133,6 +135,7 @@ def bootstrap(
         random_state=random_state,
         sample_weight=sample_weight,
         names=names,
+        interventions=interventions,
     )
     if not isinstance(replicates, int | np.integer) or replicates < 1:
         raise InputError(f"replicates must be a whole number from 1 on; got {replicates!r}")
@@ -350,6 +353,9 @@ def _digest(source: Source) -> str:
         for part in tiles(len(source), 4096):
             digest.update(source.X[part].tobytes())
         parts = [np.array(source.X.shape), source.sample_weight]
+        if isinstance(source, LabelledTable):
+            digest.update(repr((source.targets.conditions, source.targets.kind)).encode())
+            parts += [source.targets.condition, source.targets.batch]
     else:
         moments = source.moments()
         parts = [np.array(moments.count), moments.mean, moments.scatter]

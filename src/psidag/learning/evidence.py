@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from psidag.data.correlations import Correlations, correlations
+from psidag.data.labelled import LabelledTable, conditions_of
 from psidag.data.rows_behind import RowsBehind
 from psidag.directions.claims import Grounds, claim_directions
+from psidag.directions.experiment import Experiment
 from psidag.engines.noise_choice import neighbours_apart
 from psidag.engines.noise_search import State as NoiseState
 from psidag.graph.dag import DAG
 from psidag.graph.partial import PartialGraph
 from psidag.run.loop import Outcome, Task
+from psidag.scores.shape import LEAST_ROWS
 from psidag.stages.within_order import search_penalty
 
 #: Up to this many columns evidence is measured unless it is declined; beyond, it takes longer than the search.
@@ -47,8 +50,17 @@ def measured_directions(
         weight=None if rows is None else rows.weight,
         shaped=np.isin(np.array(dag.names), np.array(shape)) if shape else None,
         apart=apart,
+        experiment=_experiment(task, search_penalty(data.count, data.d)),
     )
     return claim_directions(dag, grounds, task.constraints, task.workers)
+
+
+def _experiment(task: Task, price: float) -> Experiment | None:
+    """The rows by what was set in them, where something was."""
+    data = conditions_of(task.source, task.workers)
+    if data is None:
+        return None
+    return Experiment(data, price, task.source.free_rows if isinstance(task.source, LabelledTable) else None)
 
 
 def _rows(
@@ -56,6 +68,10 @@ def _rows(
 ) -> tuple[RowsBehind | None, dict[int, tuple[int, ...]]]:
     """The rows that show the shape of the noise, left behind by the search, and whose neighbours have none."""
     state = outcome.state
+    if shape and isinstance(task.source, LabelledTable):
+        # Independence is tested in the rows in which nothing was set.
+        alone = task.source.controls()
+        return (RowsBehind(task.source.X[alone], None) if len(alone) >= LEAST_ROWS else None), {}
     if not shape or not isinstance(state, NoiseState) or state.facts is None:
         return None, {}
     shaped = np.isin(np.array(dag.names), np.array(shape))

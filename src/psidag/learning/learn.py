@@ -52,6 +52,7 @@ def learn_dag(
     checkpoint_interval: float = 60.0,
     resume: bool = False,
     evidence: bool | None = None,
+    interventions: Any = None,
 ) -> Solution:
     """Learn a DAG: min over DAGs W of ½ mean |x − Wᵀx|², then keep the edges that the data support.
 
@@ -102,6 +103,11 @@ def learn_dag(
     evidence : bool, optional
         Whether to measure the evidence for each direction in ``solution.graph``. By default it is measured up to 1,000
         columns, where it takes a few seconds; without it the graph says what holds if the assumption on the noise does.
+    interventions : str, sequence or Interventions, optional
+        Rows of an experiment: for each row None, the name of the variable that was set, or several; or the name of the
+        column that says so, which then is no variable. Rows in which a variable was set do not enter its equation, but
+        do enter those of its effects. :class:`psidag.Interventions` has more to say: shifts, words for controls,
+        separators, batches.
 
     Returns
     -------
@@ -134,6 +140,7 @@ def learn_dag(
         names=names,
         max_memory=max_memory,
         evidence=evidence,
+        interventions=interventions,
     )
     keeper = _keeper(checkpoint, checkpoint_interval, resume, random_state)
     deadline = Deadline(max_time)

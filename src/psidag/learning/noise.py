@@ -7,7 +7,10 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from psidag.data.labelled import is_experiment
 from psidag.data.rows_behind import rows_behind
+from psidag.engines.experiment_search import ExperimentSearch
+from psidag.engines.experiment_search import State as ExperimentState
 from psidag.engines.noise_choice import in_words
 from psidag.engines.noise_search import NoiseSearch
 from psidag.engines.noise_search import State as NoiseState
@@ -22,8 +25,15 @@ from psidag.stages.noise_facts import noise_facts
 from psidag.system.errors import InputError
 
 
-def choosing(engine: Engine, noise: Noise) -> Engine:
-    """The engine that answers the questions about noise which are left open; others stay as they are."""
+def choosing(engine: Engine, noise: Noise, *, experiment: bool = False) -> Engine:
+    """The engine that answers the questions about noise which are left open; others stay as they are.
+
+    Of an experiment only the rows in which a variable was left alone tell about its noise.
+    """
+    if experiment:
+        if not isinstance(engine, Sparse):
+            raise InputError(f"interventions need the sparse engine, not {engine.name!r}: leave the solver out")
+        return ExperimentSearch(engine, noise)
     if noise == "nongaussian" and not isinstance(engine, Sparse):
         raise InputError(f"noise='nongaussian' needs the sparse engine, not {engine.name!r}: leave the solver out")
     if isinstance(engine, Sparse) and isinstance(noise, str) and noise != "unequal":
@@ -38,7 +48,7 @@ def settled(engine: Engine, noise: NoiseModel) -> Engine:
 
 def noise_of(task: Task, outcome: Outcome, noise: Noise) -> NoiseModel:
     """What a search has taken the noise to be."""
-    if isinstance(outcome.state, NoiseState):
+    if isinstance(outcome.state, NoiseState | ExperimentState):
         return outcome.state.noise
     if not isinstance(noise, str):
         return NoiseModel(noise.name, noise.name, "a score of one's own")
@@ -50,7 +60,9 @@ def checked(task: Task, noise: NoiseModel, weights: sp.csr_array, found: Fitted)
     """Equal variances that an engine has taken for granted, tested at its graph."""
     if noise.chosen != "equal" or noise.p_value is not None:
         return noise
-    rows = rows_behind(task.source, task.workers) if task.source.holds_rows else None
+    # The residuals of rows in which something was set are no noise.
+    plain = task.source.holds_rows and not is_experiment(task.source)
+    rows = rows_behind(task.source, task.workers) if plain else None
     facts = None if rows is None else noise_facts(rows.X, rows.weight, found.mean, weights, task.workers)
     parents = np.bincount(weights.indices, minlength=weights.shape[0])
     kurtosis = None if facts is None else facts.kurtosis

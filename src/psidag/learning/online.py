@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from psidag.data.conditions import Conditions
+from psidag.data.interventions import Kind as Manner
+from psidag.data.interventions import Targets
+from psidag.data.labelled import LabelledSummary, check_conditions
 from psidag.data.moments import Moments
 from psidag.data.rows import PILOT
 from psidag.data.sources import Rows, Source, Stream, Summary, Table
@@ -59,9 +63,12 @@ class OnlineLearner:
         names: Sequence[str],
         *,
         n_jobs: Jobs = None,
+        kind: Manner | None = None,
     ) -> None:
         self._moments = Moments(len(names), names)
-        self._plan = Plan.of(options, Summary(self._moments), options.origin("PsiDAG().partial_fit(data)"))
+        # What setting does, where rows say what was set in them.
+        self._conditions = None if kind is None else Conditions(names, kind)
+        self._plan = Plan.of(options, self._source(), options.origin("PsiDAG().partial_fit(data)"))
         self._engine = engine = self._plan.engine
         self._rng = as_generator(options.random_state)
         self._max_time = options.max_time
@@ -82,8 +89,21 @@ class OnlineLearner:
         first = getattr(engine, "rows_at_once", None)
         self._enough = PILOT + (1 if first is None else first(len(names)))
 
-    def update(self, rows: Rows, sample_weight: Any = None) -> None:
-        """Take in rows."""
+    def _source(self) -> Source:
+        """What is known of the rows so far."""
+        return Summary(self._moments) if self._conditions is None else LabelledSummary(self._conditions)
+
+    def update(self, rows: Rows, sample_weight: Any = None, targets: Targets | None = None) -> None:
+        """Take in rows, with what was set in each if that is said from the first batch on."""
+        if (targets is None) != (self._conditions is None):
+            raise InputError(
+                "give interventions with every batch, None for rows in which nothing was set, or with none"
+            )
+        if self._conditions is not None and targets is not None:
+            if self._half_life is not None:
+                raise InputError("half_life does not go with interventions: rows of an experiment are not forgotten")
+            self._conditions.update(rows, targets, sample_weight)
+            return
         if not self._engine.needs_rows:
             if self._half_life is not None:
                 sample_weight = self._age(rows, sample_weight, self._half_life)
@@ -105,7 +125,9 @@ class OnlineLearner:
         """The DAG of the rows so far."""
         source: Source = self._stream
         if not self._engine.needs_rows:
-            source = Summary(self._moments)
+            source = self._source()
+            if self._conditions is not None:
+                check_conditions(self._conditions)
         elif self._early:
             source = Table(np.concatenate(self._early), self._stream.names)
         with workers(self._n_jobs) as threads:
@@ -118,6 +140,8 @@ class OnlineLearner:
                 f"the {self._engine.name} engine has no state that could be saved: use an engine on moments, such as "
                 "'sparse', or keep its solution with solution_.save"
             )
+        if self._conditions is not None:
+            raise InputError("a stream with interventions cannot be saved yet: keep its solution with solution_.save")
         moments = self._moments
         head = {
             "names": moments.names,

@@ -24,9 +24,11 @@ from numpy.typing import ArrayLike
 
 from psidag.baselines import BASELINES
 from psidag.data.correlations import fits_whole
-from psidag.data.ingest import as_source
+from psidag.data.experiment import as_experiment
+from psidag.data.labelled import conditions_of, is_experiment
 from psidag.data.missing import Missing
 from psidag.data.sources import Source, passes_once, read_again
+from psidag.directions.experiment import settings_of
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
@@ -72,6 +74,7 @@ class Options:
     max_memory: str | float | None = None
     half_life: float | None = None
     evidence: bool | None = None
+    interventions: Any = None
 
     def __post_init__(self) -> None:
         as_score(self.noise)
@@ -85,9 +88,10 @@ class Options:
 
     def ingest(self, data: Any, deadline: Deadline = NEVER) -> Source:
         """The source that the data become, checked and completed; a source stays what it is."""
-        return as_source(
-            data, names=self.names, sample_weight=self.sample_weight, missing=self.missing, deadline=deadline
-        )
+        return as_experiment(
+            data, self.interventions, names=self.names, sample_weight=self.sample_weight, missing=self.missing,
+            deadline=deadline,
+        )  # fmt: skip
 
     def origin(self, call: str = "learn_dag(data)") -> Origin:
         """How to repeat what these options lead to."""
@@ -137,8 +141,8 @@ class Plan:
         known = bind(options.constraints, source.names)
         measured = source.d <= MEASURED_UP_TO if options.evidence is None else options.evidence
         return cls(
-            choosing(engine, options.noise), label, known, options.noise, options.threshold,
-            origin or options.origin(), measured,
+            choosing(engine, options.noise, experiment=is_experiment(source)), label, known, options.noise,
+            options.threshold, origin or options.origin(), measured,
         )  # fmt: skip
 
     @property
@@ -175,7 +179,8 @@ class Plan:
 
     def directions(self, learned: Learned, dag: DAG) -> PartialGraph:
         """Which directions of the DAG that stays hold if the assumptions do, and why; no evidence is measured."""
-        return assumed_directions(dag, learned.noise, self.constraints)
+        data = conditions_of(learned.task.source, learned.task.workers)
+        return assumed_directions(dag, learned.noise, self.constraints, None if data is None else settings_of(data))
 
     def claims(self, learned: Learned, dag: DAG) -> PartialGraph:
         """Which of its directions the data support; where evidence was declined, or time is up, those assumed."""

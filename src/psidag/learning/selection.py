@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from psidag.data.blocks import blocks
 from psidag.data.checks import data_warnings
+from psidag.data.labelled import conditions_of
 from psidag.data.moments import Moments
 from psidag.data.sources import Source
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
+from psidag.graph.interventional import Settings, interventional_class
 from psidag.graph.orientation import close, markov_class
 from psidag.graph.partial import REASONS, PartialGraph
 from psidag.run.loop import Task
@@ -22,6 +24,7 @@ from psidag.run.status import Candidate, Fitted, Round, Status
 from psidag.solution import Solution
 from psidag.solution.diagnostics import noise_warnings
 from psidag.solution.noise import NoiseModel
+from psidag.stages.free_regressions import free_regressions
 from psidag.stages.model import correlations, evident_model
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import evidence_penalty
@@ -35,13 +38,16 @@ def check_threshold(threshold: float | None) -> None:
         raise InputError(f"threshold must be None (edges by evidence) or a number from 0 on; got {threshold!r}")
 
 
-def assumed_directions(dag: DAG, noise: NoiseModel, constraints: BoundConstraints) -> PartialGraph:
+def assumed_directions(
+    dag: DAG, noise: NoiseModel, constraints: BoundConstraints, settings: Settings | None = None
+) -> PartialGraph:
     """Which directions hold if the assumption on the noise does, and why.
 
-    Knowledge and colliders direct edges whatever the noise; the others have the direction of the DAG if noise variances
-    are equal, or if the noise of both ends is not Gaussian, and none otherwise. Evidence is not measured.
+    Knowledge, colliders and interventions direct edges whatever the noise; the others have the direction of the DAG if
+    noise variances are equal, or if the noise of both ends is not Gaussian, and none otherwise. Evidence is not
+    measured.
     """
-    graph = markov_class(dag, constraints)
+    graph = markov_class(dag, constraints) if settings is None else interventional_class(dag, settings, constraints)
     edges = dag.weights.tocoo()
     rows = graph.rows_of(dag)
     directed, reason = graph.directed[rows], graph.reason[rows]
@@ -63,6 +69,10 @@ def chosen_edges(task: Task, candidate: Candidate, threshold: float | None) -> t
     if candidate.fitted is not None and threshold is None:
         return candidate.weights, candidate.fitted
     threshold = candidate.threshold if threshold is None else threshold
+    data = conditions_of(task.source, task.workers)
+    if data is not None:
+        edges = _by_size(candidate, threshold or 0.0, task.constraints)
+        return free_regressions(data, edges, f"weights of at least {threshold or 0.0:g}", refit=False)
     return select_edges(task.source, candidate, threshold, task.constraints, task.workers)
 
 

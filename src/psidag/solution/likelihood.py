@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from psidag.data.interventions import Targets
+
 Floats = NDArray[np.float64]
 
 #: Numbers in a block of rows.
@@ -32,6 +34,30 @@ def log_likelihood(mean_square: Floats, variance: Floats) -> float:
     positive = variance[variance > 0]
     v = np.maximum(variance, 1e-9 * float(positive.min(initial=1.0)))
     return -0.5 * float(np.sum(np.log(2 * math.pi * v) + mean_square / v))
+
+
+def free_log_likelihood(
+    weights: sp.csr_array,
+    intercept: Floats,
+    variance: Floats,
+    X: NDArray[np.floating],
+    targets: Targets,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """The mean Gaussian log-likelihood of a row of an experiment, in which what was set is not judged.
+
+    Each row is −½ Σ_j (log 2πv_j + r_j² / v_j) over the variables j that were not set in it.
+    """
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    total = log_likelihood(squared_residuals(weights, intercept, X, weight), variance)
+    residual_map = sp.csc_array(sp.eye_array(weights.shape[0]) - weights)
+    positive = variance[variance > 0]
+    v = np.maximum(variance, 1e-9 * float(positive.min(initial=1.0)))
+    for j in targets.columns:
+        rows = targets.rows_of(j)
+        square = (X[rows] @ residual_map[:, [j]].toarray()[:, 0] - intercept[j]) ** 2
+        total += 0.5 * float(weight[rows] @ (math.log(2 * math.pi * v[j]) + square / v[j])) / float(weight.sum())
+    return total
 
 
 def squared_residuals(

@@ -11,8 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.data.experiment import as_experiment
 from psidag.data.frames import labelled, labelled_column
 from psidag.data.ingest import as_source
+from psidag.data.labelled import LabelledTable
 from psidag.data.sources import Table, in_memory
 from psidag.exchange.content import Content
 from psidag.graph import separation
@@ -27,7 +29,7 @@ from psidag.solution import class_effects, effects, prediction, storage
 from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable, direction_columns
-from psidag.solution.likelihood import log_likelihood, squared_residuals
+from psidag.solution.likelihood import free_log_likelihood, log_likelihood, squared_residuals
 from psidag.solution.noise import NoiseModel
 from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
@@ -149,7 +151,7 @@ class Solution:
         """How far the directions rest on the units of the columns, and whether noise variances are equal."""
         return diagnose(self.dag, self.variance, self.residual_variance, self.n_samples)
 
-    def score(self, data: Any) -> float:
+    def score(self, data: Any, interventions: Any = None) -> float:
         """Mean log-likelihood of rows under the model with Gaussian noise; higher is better.
 
         It compares models of different noise, and changes by the same constant for all of them when units do.
@@ -158,7 +160,12 @@ class Solution:
         ----------
         data : DataFrame, Arrow table, array or path
             Rows of the same columns, in the same order.
+        interventions : str, sequence or Interventions, optional
+            What was set in each row; it is not judged, all else is.
         """
+        table = as_experiment(data, interventions, least_rows=1, whole=False)
+        if isinstance(table, LabelledTable):
+            return free_log_likelihood(self.dag.weights, self.intercept, self.residual_variance, table.X, table.targets)
         found = squared_residuals(self.dag.weights, self.intercept, self._rows(data).X)
         return log_likelihood(found, self.residual_variance)
 
