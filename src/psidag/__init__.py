@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from psidag.graph.constraints import Constraints
     from psidag.graph.dag import DAG
     from psidag.learning.bootstrap import BootstrapInterrupted, bootstrap
+    from psidag.learning.check_interventions import check_interventions
     from psidag.learning.compare import compare
     from psidag.learning.given import fit_dag, fit_order
     from psidag.learning.learn import Interrupted, learn_dag
@@ -55,6 +56,7 @@ __all__ = [
     "Stochastic",
     "Universal",
     "bootstrap",
+    "check_interventions",
     "cluster",
     "compare",
     "exchange",
@@ -82,6 +84,7 @@ _HOMES = {
     "DAG": "psidag.graph.dag",
     "BootstrapInterrupted": "psidag.learning.bootstrap",
     "bootstrap": "psidag.learning.bootstrap",
+    "check_interventions": "psidag.learning.check_interventions",
     "compare": "psidag.learning.compare",
     "Interrupted": "psidag.learning.learn",
     "fit_dag": "psidag.learning.given",

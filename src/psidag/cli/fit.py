@@ -22,14 +22,17 @@ from psidag.cli.options import (
     Rows,
     TableFile,
     chosen_table,
+    experiment_of,
     note_kinds,
     series_of,
     with_past,
 )
 from psidag.cli.outputs import Writer, check_places, check_space, write_all
 from psidag.cli.report import check_report_path, with_command, write_report
+from psidag.data.experiment import as_experiment
 from psidag.data.files import FileTable
-from psidag.data.ingest import as_source
+from psidag.data.interventions import Interventions
+from psidag.data.interventions import Kind as InterventionKind
 from psidag.data.missing import Missing
 from psidag.data.resampling import check_resampling
 from psidag.data.row_counts import Resampling
@@ -50,6 +53,8 @@ Examples:
   psidag fit "folder/*.parquet" --checkpoint run.ckpt --resume -o model.psidag
 
   psidag fit table.csv --bootstrap 100 -o edges.csv
+
+  psidag fit cells.parquet --interventions guide --control-words non-targeting -o graph.json
 
   psidag simulate ER2 --nodes 50 --rows 1000 -o - | psidag fit - --seed 0 --json
 """
@@ -86,6 +91,19 @@ def fit(
     group: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --lags: the column that tells series apart.")
     ] = None,
+    interventions: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that says what was set in each row; no variable.")
+    ] = None,
+    target_separator: Annotated[
+        str, typer.Option(help="With --interventions: what stands between several names in one cell.")
+    ] = ",",
+    control_words: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="With --interventions: words for nothing was set, with commas."),
+    ] = None,
+    intervention_kind: Annotated[
+        InterventionKind, typer.Option(help="Whether setting cuts a variable off from its causes, or only shifts it.")
+    ] = "perfect",
     missing: MissingValues = "error",
     solver: Annotated[
         str,
@@ -158,7 +176,9 @@ def fit(
     check_places([*outputs, *filter(None, [draws, checkpoint])], [table, knowledge])
     if group is not None and lags is None:
         raise InputError("--group tells the series of --lags apart: give the number of lags, too")
-    without = [*(drop or []), *([group] if group else [])] or None
+    if interventions is not None and (lags is not None or prepare):
+        raise InputError("--interventions goes with the table as it is, not with --lags or --prepare")
+    without = [*(drop or []), *filter(None, [group, interventions])] or None
     data = chosen_table(table, columns, without, rows, prepare=prepare, log=log, standardise=standardise)
     known = None if knowledge is None else Constraints.from_file(knowledge)
     if lags is not None:
@@ -184,7 +204,10 @@ def fit(
         "resume": resume,
     }
     # Checked and completed once, for the graph and for the draws.
-    source = _source(data, missing, quiet=not as_json)
+    given = None
+    if interventions is not None:
+        given = experiment_of(table, interventions, rows, target_separator, control_words, intervention_kind)
+    source = _source(data, given, missing, quiet=not as_json)
     if replicates is not None:
         check_resampling(source)
     solution, interrupted = _learn(source, options | keeping, quiet=not as_json)
@@ -266,12 +289,12 @@ def _learn(data: Source, options: dict[str, Any], *, quiet: bool) -> tuple[Solut
     return solution, interrupted
 
 
-def _source(data: FileTable, missing: Missing, *, quiet: bool) -> Source:
+def _source(data: FileTable, given: Interventions | None, missing: Missing, *, quiet: bool) -> Source:
     """The rows, complete; ``quiet`` about what the summary will say anyway."""
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore", DataWarning)
-        return as_source(data, missing=missing)
+        return as_experiment(data, given, missing=missing)
 
 
 def _draw(data: Source, solution: Solution, options: dict[str, Any]) -> tuple[Solution, bool]:

@@ -9,6 +9,8 @@ import typer
 
 from psidag.cli.console import note
 from psidag.data.files import FileTable, Hold, read_table, table_files
+from psidag.data.interventions import NONE, Interventions, Kind
+from psidag.data.label_columns import file_columns
 from psidag.data.missing import Missing
 from psidag.graph.constraints import Constraints
 from psidag.system.errors import InputError, listing
@@ -108,6 +110,15 @@ def text_columns(path: str, table: FileTable, rows: str | None) -> RawTable | No
     # By what they are called to the letter: names may look like patterns.
     exact = [name for name in table.text if not set(name) & set("*?[")]
     return raw_table(path, columns=exact, rows=_slice(rows)) if exact else None
+
+
+def experiment_of(
+    path: str, column: str, rows: str | None, separator: str, none: str | None, kind: Kind
+) -> Interventions:
+    """What was set in each row, from a column of the table."""
+    labels = file_columns(path, [column], _slice(rows))[column]
+    words = NONE if none is None else [word.strip() for word in none.split(",")]
+    return Interventions(labels, kind=kind, separator=separator, none=words)
 
 
 def series_of(path: str, group: str | None, rows: str | None) -> list[Any] | None:

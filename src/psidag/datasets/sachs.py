@@ -8,6 +8,7 @@ import numpy as np
 
 from psidag.datasets.tables import read_table
 from psidag.graph.dag import DAG
+from psidag.simulate.experiment import Experiment
 from psidag.simulate.problem import Problem
 from psidag.system.errors import InputError, listing
 
@@ -55,6 +56,40 @@ def load_sachs(
         dag=DAG.from_edges(read_table(f"sachs_edges_{edges}")[1], names=names),
         X_test=None if test is None else values[conditions[test]].copy(),
     )
+
+
+#: What each reagent acts on, by Sachs et al. (2005), table 1; general stimulations set no single one.
+_REAGENTS = {
+    "aktinhib": "Akt",
+    "g0076": "PKC",
+    "psitect": "PIP2",
+    "u0126": "Mek",
+    "ly": "Akt",
+    "pma": "PKC",
+    "b2camp": "PKA",
+}
+
+
+def load_sachs_experiments() -> Experiment:
+    """All nine conditions of the Sachs data with what each reagent acts on, for ``learn_dag(…, interventions=…)``.
+
+    Reagents inhibit or activate what they act on, and reach other molecules too, and effects are curved: experiments
+    help less here than in simulations.
+
+    Examples
+    --------
+    >>> made = load_sachs_experiments()
+    >>> made.X.shape, sorted({label for label in made.labels if label})
+    ((7466, 11), [('Akt',), ('Mek',), ('PIP2',), ('PKA',), ('PKC',)])
+    """
+    names, rows = read_table("sachs")
+    known = {name.casefold(): name for name in names}
+    labels: list[tuple[str, ...] | None] = [None] * len(rows)
+    for condition, part in sachs_conditions().items():
+        acts = [target for reagent, target in _REAGENTS.items() if reagent in condition.casefold()]
+        if acts:
+            labels[part] = [(known[acts[0].casefold()],)] * (part.stop - part.start)
+    return Experiment(np.array(rows, dtype=np.float64), labels, tuple(names))
 
 
 def sachs_conditions() -> dict[str, slice]:

@@ -2,6 +2,7 @@
 
 from psidag.view.plots import plot_confidence, plot_degrees, plot_matrix, plot_trace, plot_weights
 from psidag.view.plots_graph import plot_comparison, plot_graph
+from psidag.view.plots_shifts import plot_shifts
 from psidag.view.report import report_html, write_report
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "plot_degrees",
     "plot_graph",
     "plot_matrix",
+    "plot_shifts",
     "plot_trace",
     "plot_weights",
     "report_html",

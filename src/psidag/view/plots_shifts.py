@@ -1,0 +1,50 @@
+"""Predicted against observed: what interventions did to all other variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psidag.graph import colours
+from psidag.solution.shifts import InterventionChecks
+from psidag.view.axes import axes_for, short, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Up to this many off-targets have their name beside them.
+_NAMED = 8
+
+
+def plot_shifts(checks: InterventionChecks, ax: Axes | None = None) -> Axes:
+    """Shifts that models predicted without having seen the target set, against those observed, in standard errors.
+
+    Parameters
+    ----------
+    checks : InterventionChecks
+        From :func:`psidag.learning.check_interventions.check_interventions`.
+    ax : matplotlib Axes, optional
+        Where to draw; by default in a new figure.
+    """
+    ax = axes_for(ax)
+    scale = np.array([max(shift.standard_error, 1e-300) for shift in checks])
+    x, y = (np.array([shift[k] for shift in checks]) / scale for k in (2, 3))
+    below, off = (np.array([getattr(shift, name) for shift in checks], bool) for name in ("descendant", "off_target"))
+    size = float(np.clip(2e4 / max(len(checks), 1), 4, 24))
+    for chosen, colour, label in (
+        (~below & ~off, colours.FAINT, "not downstream of the target"),
+        (below, colours.POSITIVE, "downstream of the target"),
+        (off, colours.REVERSED, "likely off-target"),
+    ):
+        if chosen.any():
+            ax.scatter(x[chosen], y[chosen], s=size, color=colour, label=label, linewidths=0)
+    reach = float(np.abs([*x, *y, 1.0]).max())
+    ax.plot([-reach, reach], [-reach, reach], color=colours.NODE, linewidth=0.8, linestyle=":")
+    for k in np.flatnonzero(off)[np.argsort(-np.abs(y[off]))][:_NAMED].tolist():
+        text = f"{short(checks[k].variable)} | {short(checks[k].target)}"
+        ax.annotate(text, (x[k], y[k]), fontsize=8, xytext=(4, 2), textcoords="offset points")
+    tidy(ax, xlabel="predicted shift, in standard errors", ylabel="observed shift, in standard errors")
+    ax.set_title(f"Targets left out of the fit: correlation {checks.correlation:.2f}")
+    ax.legend(frameon=False, loc="upper left", fontsize=8)
+    return ax
