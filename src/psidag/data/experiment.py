@@ -113,7 +113,9 @@ def _table(data: Any, given: Interventions, take: Any, sample_weight: ArrayLike 
         targets = targets.take(np.flatnonzero(~np.isnan(rows).any(axis=1)))
     if whole:
         targets.check(len(source))
-    return LabelledTable(source.X, source.names, targets, source.sample_weight)
+    labelled = LabelledTable(source.X, source.names, targets, source.sample_weight)
+    labelled.remarks = source.remarks
+    return labelled
 
 
 def _scan(batches: Batches, names: tuple[str, ...], given: Interventions, missing: str) -> Source:

@@ -1,0 +1,156 @@
+"""Learning from experiments: errors and processor time with targets, without them, and where they are wrong.
+
+Gaussian noise of unequal variances, weights ±[0.2, 1], seeds 0 to 4, fixed before looking.
+
+    python benchmarks/interventions.py main third robust large peers
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+import warnings
+
+import numpy as np
+
+from psidag import Interventions, learn_dag
+from psidag.graph.metrics import edge_errors
+from psidag.simulate import simulate
+from psidag.simulate.experiment import experiment
+
+SEEDS = range(5)
+SIZES = {"ER2 100": ("ER2", 100, 1000, 20), "SF2 100": ("SF2", 100, 500, 10), "ER2 500": ("ER2", 500, 2000, 20)}
+
+
+def model_of(kind, d, seed):
+    scale = np.random.default_rng([seed, 1]).uniform(0.5, 2.0, d)
+    return simulate(kind, d=d, n=2, seed=seed, ranges=((-1, -0.2), (0.2, 1)), scale=scale).model
+
+
+def learned(X, names, evidence=False, **options):
+    begun = time.process_time()
+    found = learn_dag(X, names=names, noise="unequal", random_state=0, evidence=evidence, **options)
+    return found, time.process_time() - begun
+
+
+def line(*cells):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def summary(errors):
+    return f"{np.mean([e.shd for e in errors]):.1f} ({np.mean([e.reversed for e in errors]):.1f})"
+
+
+def main():
+    """SHD (reversed) with targets, without them, and from controls alone."""
+    line("data", "controls alone", "all rows, no targets", "targets", "each seed", "processor s")
+    for name, (kind, d, controls, rows) in SIZES.items():
+        results = {"controls": [], "pooled": [], "targets": []}
+        seconds = []
+        for seed in SEEDS:
+            model = model_of(kind, d, seed)
+            made = experiment(model, rows=rows, control_rows=controls, seed=seed)
+            results["controls"].append(edge_errors(model.dag, learned(made.X[:controls], made.names)[0].dag))
+            results["pooled"].append(edge_errors(model.dag, learned(made.X, made.names)[0].dag))
+            found, spent = learned(made.X, made.names, interventions=made.labels)
+            results["targets"].append(edge_errors(model.dag, found.dag))
+            seconds.append(spent)
+        each = " ".join(str(e.shd) for e in results["targets"])
+        line(name, *(summary(found) for found in results.values()), each, f"{np.mean(seconds):.1f}")
+
+
+def third():
+    """Edges directed with a third of the variables as targets, and without; how many of them wrongly."""
+    line("seed", "directed without", "directed with", "of edges", "wrongly directed")
+    for seed in SEEDS:
+        model = model_of("ER2", 100, seed)
+        targets = np.random.default_rng([seed, 2]).permutation(model.names)[:33].tolist()
+        made = experiment(model, targets, 20, control_rows=1000, seed=seed)
+        without = learned(made.X[:1000], made.names, True)[0].graph
+        graph = learned(made.X, made.names, True, interventions=made.labels)[0].graph
+        true = model.dag.to_dense() != 0
+        wrong = sum(true[graph.index(b), graph.index(a)] for a, b in graph.directed_edges())
+        line(seed, without.n_directed, graph.n_directed, graph.n_edges, f"{wrong} ({wrong / graph.n_directed:.1%})")
+
+
+def robust():
+    """What is not as it is said: shifts, means that do not move, off-targets, wrong labels."""
+    line("data", "ER2 100", "SF2 100")
+    cases = ("shifts as perfect", "shifts as shifts", "no shift of the mean", "an off-target each", "10 % wrong labels")
+    for case in cases:
+        cells = []
+        for kind, d, controls, rows in list(SIZES.values())[:2]:
+            errors = []
+            for seed in SEEDS:
+                model = model_of(kind, d, seed)
+                X, labels = altered(case, model, controls, rows, seed)
+                found, _ = learned(X, model.names, interventions=labels)
+                errors.append(edge_errors(model.dag, found.dag))
+            cells.append(summary(errors))
+        line(case, *cells)
+
+
+def altered(case, model, controls, rows, seed):
+    rng = np.random.default_rng([seed, 3])
+    manner = {"shifts as perfect": "shift", "shifts as shifts": "shift", "no shift of the mean": "randomise"}
+    targets = None
+    if case == "an off-target each":
+        others = [rng.choice([b for b in model.names if b != a]) for a in model.names]
+        targets = list(zip(model.names, map(str, others), strict=True))
+    made = experiment(model, targets, rows, control_rows=controls, manner=manner.get(case, "knockdown"), seed=seed)
+    labels = [None if label is None else label[:1] for label in made.labels]
+    if case == "10 % wrong labels":
+        for k in np.flatnonzero(rng.random(len(labels)) < 0.1).tolist():
+            labels[k] = (str(rng.choice(model.names)),)
+    return made.X, Interventions(labels, kind="shift") if case == "shifts as shifts" else labels
+
+
+def large(d=2000, controls=5000, rows=50):
+    """The size of a Perturb-seq screen, from memory and from Parquet."""
+    import tempfile
+    from pathlib import Path
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    line("seed", "from", "SHD", "edges", "processor s", "peak GB")
+    model = model_of("ER2", d, 0)
+    made = experiment(model, rows=rows, control_rows=controls, seed=0)
+    found, spent = learned(made.X, made.names, interventions=made.labels)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    line(0, "memory", edge_errors(model.dag, found.dag).shd, model.dag.n_edges, f"{spent:.0f}", f"{peak:.1f}")
+    with tempfile.TemporaryDirectory() as folder:
+        columns = {name: made.X[:, k] for k, name in enumerate(made.names)}
+        columns["guide"] = ["non-targeting" if label is None else label[0] for label in made.labels]
+        pq.write_table(pa.table(columns), Path(folder, "cells.parquet"), row_group_size=5000)
+        del made, columns
+        found, spent = learned(Path(folder, "cells.parquet"), None, interventions="guide")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    line(0, "Parquet", edge_errors(model.dag, found.dag).shd, model.dag.n_edges, f"{spent:.0f}", f"{peak:.1f}")
+
+
+def peers():
+    """`gies` on the same rows, where it is installed."""
+    import gies
+
+    line("d", "seed", "psidag SHD", "gies SHD", "psidag s", "gies s")
+    for d in (10, 20):
+        for seed in SEEDS:
+            model = model_of("ER2", d, seed)
+            made = experiment(model, rows=20, control_rows=500, seed=seed)
+            found, spent = learned(made.X, made.names, interventions=made.labels)
+            blocks = [made.X[:500], *np.split(made.X[500:], d)]
+            begun = time.process_time()
+            matrix, _ = gies.fit_bic(blocks, [[], *([j] for j in range(d))])
+            theirs = edge_errors(model.dag, matrix != 0)
+            taken = time.process_time() - begun
+            ours = edge_errors(model.dag, found.dag)
+            line(d, seed, ours.shd, theirs.shd, f"{spent:.2f}", f"{taken:.2f}")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for section in sys.argv[1:] or ["main", "third", "robust", "large", "peers"]:
+        print(f"\n{section}\n")
+        {"main": main, "third": third, "robust": robust, "large": large, "peers": peers}[section]()
