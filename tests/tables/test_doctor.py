@@ -151,8 +151,8 @@ def test_what_matters_is_said(call, tmp_path, title, parts):
     [
         ("nothing and nothing", ["duplicate"]),
         ("years", ["ids"]),
-        ("an id in large units", ["--noise auto", "hard to believe"]),
-        ("a code in large units", ["--noise auto", "hard to believe"]),
+        ("an id in large units", ["hard to believe"]),
+        ("a code in large units", ["hard to believe"]),
         ("outliers", ["--log"]),
         ("categories", ["--missing drop", "--missing pairwise"]),
         ("two rows", ["strong edges", "yes/no"]),
