@@ -22,4 +22,4 @@ def test_info_takes_as_long_as_the_table_is_wide(call, tmp_path):
     np.save(tmp_path / "wide.npy", np.random.default_rng(0).normal(size=(5, 60_000)))
     code, out, _ = call("info", "wide.npy")
     assert code == 0
-    assert "60000 columns" in out
+    assert "60,000 columns" in out

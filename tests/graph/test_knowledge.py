@@ -127,8 +127,8 @@ def test_knowledge_always_holds(engine, known, seed, threshold, noise):
     rng = np.random.default_rng(seed)
     W = np.triu(rng.normal(size=(6, 6)), 1)[np.ix_(*[rng.permutation(6)] * 2)]
     X = rng.normal(size=(200, 6)) @ np.linalg.inv(np.eye(6) - W)
-    options = {"noise": noise if engine == "sparse" else "equal", "threshold": threshold, "random_state": seed}
-    solution = learn_dag(X, METHODS[engine], constraints=known, n_jobs=1, **options)
+    options = {"threshold": threshold, "random_state": seed} | ({"noise": noise} if engine == "sparse" else {})
+    solution = learn_dag(X, **METHODS[engine] | options, constraints=known, n_jobs=1)
     assert holds(solution.dag, known)
     again = fit_order(X, solution.order, constraints=known, threshold=threshold)
     assert holds(again.dag, known)

@@ -80,6 +80,16 @@ def prior_that_helps(fitted: Fitted, kurtosis: float) -> Prior | None:
     return prior if math.sqrt(prior.spread2) <= _MOST_SPREAD and furthest <= _OUTLYING * spread else None
 
 
+def judged_by_shape(shaped: NDArray[np.bool_], valued: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The columns whose shape counts in a refinement: all that can have one, once most of them are seen to.
+
+    At few rows a test misses columns that are like the others, and edges between the two kinds are then turned by the
+    shape of one end alone (benchmarks/directions.md, "shape of few rows").
+    """
+    shaped = shaped & valued
+    return valued if 2 * int(shaped.sum()) > int(valued.sum()) else shaped
+
+
 def neighbours_apart(
     weights: sp.csr_array, shaped: NDArray[np.bool_], valued: NDArray[np.bool_]
 ) -> dict[int, tuple[int, ...]]:

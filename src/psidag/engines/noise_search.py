@@ -14,6 +14,7 @@ from psidag.data.rows_behind import RowsBehind, rows_behind
 from psidag.engines.noise_choice import (
     equal_fits_better,
     in_words,
+    judged_by_shape,
     looks_standardised,
     neighbours_apart,
     parents_of,
@@ -160,7 +161,7 @@ class NoiseSearch:
             return self._shown(state), progress._replace(closed=self._presentable(state))
         found = self.search.finish(inside, search, best)
         state, ended = self._next(task, state._replace(steps=progress.steps), found)
-        closed = self._presentable(state)
+        closed = state.best if ended else self._presentable(state)
         return state, progress._replace(closed=closed, finished=progress.finished if ended else None)
 
     def conclude(self, task: Task, state: State) -> Candidate:
@@ -322,7 +323,7 @@ class NoiseSearch:
         if shaped is None or rows is None or facts is None:
             sample, shaped, apart = Sample.of(data), None, {}
         else:
-            sample, shaped = Sample.of(data, rows.X, rows.weight), shaped & facts.valued
+            sample, shaped = Sample.of(data, rows.X, rows.weight), judged_by_shape(shaped, facts.valued)
             apart = neighbours_apart(graph, shaped, facts.valued)
         most = most_parents(data.count) if self.search.max_parents is None else self.search.max_parents
         score = ResidualScore(
