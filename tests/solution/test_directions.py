@@ -20,7 +20,7 @@ NAMES = ["a", "b", "c", "d"]
 def rows():
     """A chain a – b – c, and d beside it that points into c."""
     rng = np.random.default_rng(0)
-    noise = rng.normal(size=(3000, 4)) * [1, 2, 1, 3]
+    noise = rng.normal(size=(10_000, 4)) * [1, 2, 1, 3]
     a, d = noise[:, 0], noise[:, 3]
     b = a + noise[:, 1]
     c = b + d + noise[:, 2]

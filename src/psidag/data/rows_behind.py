@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from psidag.data.sources import Source, in_memory, read_again
 from psidag.system.parallel import Workers
 
-#: Numbers that are brought together from rows that stay where they are: 256 MB in single precision.
-_NUMBERS = 1 << 26
+#: Numbers that are brought together from rows that stay where they are: 128 MB in single precision.
+_NUMBERS = 1 << 25
 
 
 class RowsBehind(NamedTuple):
@@ -33,6 +33,7 @@ def rows_behind(source: Source, workers: Workers) -> RowsBehind | None:
     apart = -(-int(source.moments(workers).count) * source.d // _NUMBERS)
     kept, seen = [], 0
     for rows in source.batches():
-        kept.append(np.asarray(rows[-seen % apart :: apart], dtype=np.float32 if apart > 1 else None))
+        # A copy: a view would keep all of the batch.
+        kept.append(np.array(rows[-seen % apart :: apart], dtype=np.float32 if apart > 1 else None))
         seen += len(rows)
     return RowsBehind(np.concatenate(kept))

@@ -58,6 +58,11 @@ class Sample:
         """Whether there are rows."""
         return len(self.columns) > 0
 
+    @cached_property
+    def rows(self) -> float:
+        """How many rows are looked at, or their weight: fewer than there are, where all of them do not fit."""
+        return float(self.weight.sum(dtype=np.float64)) if self.has_rows else 1.0
+
     @classmethod
     def of(cls, data: Correlations, X: NDArray[np.floating] | None = None, weight: Floats | None = None) -> Sample:
         """The correlations with the rows they come from."""
@@ -78,6 +83,8 @@ class Sample:
 
 class ResidualScore:
     """Σ_j n log v_j + c |P_j|, with a prior on the v_j and less 2 n times the negentropy of residuals where asked for.
+
+    Of rows that were thinned out, the negentropy counts for those that are looked at.
 
     With shape it is twice the negative log-likelihood 2 n (log sd + H(u)) of independent noises of any shape, up to a
     constant; without shape that of Gaussian ones; with a prior the noise variances are alike.
@@ -126,7 +133,8 @@ class ResidualScore:
         """The costs of many nodes, each with its parents."""
         nodes, log_variance, negentropies = self.residuals(queries)
         sizes = np.array([len(parents) for _, parents in queries])
-        cost = self.sample.count * log_variance + self.price * sizes - 2 * self.sample.count * negentropies
+        seen = min(self.sample.count, self.sample.rows)
+        cost = self.sample.count * log_variance + self.price * sizes - 2 * seen * negentropies
         if self.prior is not None:
             cost += self.prior.cost(log_variance + self._logs[nodes])
         if self._cap is not None:
@@ -175,8 +183,7 @@ class ResidualScore:
         )  # fmt: skip
         found = np.zeros(count)
         of_shape = shaped[nodes]
-        total = float(sample.weight.sum(dtype=np.float64)) if sample.has_rows else 1.0
-        found[of_shape] = negentropy(even[of_shape] / total, odd[of_shape] / total)
+        found[of_shape] = negentropy(even[of_shape] / sample.rows, odd[of_shape] / sample.rows)
         return nodes, variance, found
 
 

@@ -90,7 +90,7 @@ def _look_at_numbers(name: str, column: NDArray[np.float64]) -> Seen:
     distinct = len(np.unique(there))
     if distinct == 1:
         return Seen("constant", gaps, 1)
-    if distinct == 2 and len(there) > 2:
+    if distinct == 2 and (len(there) > 2 or set(there.tolist()) == {0.0, 1.0}):
         return Seen("yes/no", gaps, 2, column)
     finite = there[np.isfinite(there)]
     whole = len(finite) == len(there) and bool(np.all(finite == np.floor(finite)))
