@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from psidag.data.sources import Source, in_memory, read_again
 from psidag.system.parallel import Workers
 
-#: Numbers that are brought together from rows that stay where they are: 128 MB in single precision.
-_NUMBERS = 1 << 25
+#: Numbers that are brought together from rows that stay where they are: 64 MB in single precision.
+_NUMBERS = 1 << 24
 
 
 class RowsBehind(NamedTuple):
@@ -30,10 +30,14 @@ def rows_behind(source: Source, workers: Workers) -> RowsBehind | None:
         return RowsBehind(source.X, source.sample_weight)
     if not read_again(source):
         return None
-    apart = -(-int(source.moments(workers).count) * source.d // _NUMBERS)
-    kept, seen = [], 0
+    count = int(source.moments(workers).count)
+    apart = -(-count * source.d // _NUMBERS)
+    X: NDArray[np.floating] | None = None
+    filled = seen = 0
     for rows in source.batches():
-        # A copy: a view would keep all of the batch.
-        kept.append(np.array(rows[-seen % apart :: apart], dtype=np.float32 if apart > 1 else None))
-        seen += len(rows)
-    return RowsBehind(np.concatenate(kept))
+        if X is None:
+            X = np.empty((-(-count // apart), source.d), np.float32 if apart > 1 else rows.dtype)
+        some = rows[-seen % apart :: apart]
+        X[filled : filled + len(some)] = some
+        filled, seen = filled + len(some), seen + len(rows)
+    return None if X is None else RowsBehind(X[:filled])
