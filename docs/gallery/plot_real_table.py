@@ -48,7 +48,7 @@ print(table)
 # Twelve rows have no blood pressure and are left out.
 
 known = psidag.Constraints(exogenous=["age", "sex*"], sinks=["progress"])
-solution = psidag.learn_dag(table, noise="unequal", constraints=known, missing="drop", random_state=0)
+solution = psidag.learn_dag(table, constraints=known, missing="drop", random_state=0)
 print(solution)
 
 # %%

@@ -27,7 +27,7 @@ factor[12] = 1000.0
 # ``noise="equal"`` warns about the second table; here the warning is silenced to let the errors speak.
 
 errors = {}
-for noise in ("equal", "unequal"):
+for noise in ("equal", "unequal", "auto"):
     for units, X in (("metres", problem.X), ("millimetres", problem.X * factor)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
@@ -37,7 +37,8 @@ for noise in ("equal", "unequal"):
 # %%
 # Equal variances are the best assumption as long as they hold: no direction is wrong. In the other unit connections
 # that do not exist appear, and true ones are lost. ``"unequal"`` does not see units at all; some of its directions are
-# not identified, and one member of the class has them wrong (``solution.graph`` leaves them open).
+# not identified, and one member of the class has them wrong (``solution.graph`` leaves them open). ``"auto"``
+# looks at the data first.
 
 
 fig, ax = plt.subplots()
