@@ -61,7 +61,7 @@ def test_the_choice_is_kept_in_files(tmp_path):
 
 
 def test_what_is_answered_is_the_graph_of_the_choice():
-    # The residual variances of this table are rejected by chance, and found equal after all: a second start, and no gain.
+    # The residual variances of this table are rejected by chance, and found equal after all.
     problem = simulate("ER2", d=8, n=3000, seed=2)
     found, equal = (learn_dag(problem.X, noise=noise, random_state=0) for noise in ("auto", "equal"))
     assert found.noise.chosen == "equal"

@@ -253,9 +253,14 @@ def rewritten(path, change):
             archive.writestr(name, content)
 
 
+def searched(head):
+    """The state of the search, within that of the choice of a noise model."""
+    return head["run"]["mapping"]["state"]["mapping"]["search"]["mapping"]
+
+
 def swap(key, other):
     def change(head, members):
-        net = head["run"]["mapping"]["state"]["mapping"]["net"]["mapping"]
+        net = searched(head)["net"]["mapping"]
         net[key] = net[other]
 
     return change
@@ -263,7 +268,7 @@ def swap(key, other):
 
 def put(key, value):
     def change(head, members):
-        head["run"]["mapping"]["state"]["mapping"][key] = value
+        searched(head)[key] = value
 
     return change
 
@@ -280,6 +285,7 @@ def put(key, value):
         put("net", {"mapping": {}}),
         put("tried", 3),
         put("closed", {"tuple": [1, 2, 3]}),
+        lambda head, members: head["run"]["mapping"]["state"]["mapping"].update(phase="last"),
         lambda head, members: head.update(run=[1]),
         lambda head, members: head.update(owner=None),
         lambda head, members: head.update(version=2),

@@ -101,5 +101,5 @@ def test_a_score_of_ones_own_goes_in_by_the_front_door():
 
 @pytest.mark.parametrize("noise", ["equals", 3, None])
 def test_what_is_no_score_is_refused(noise):
-    with pytest.raises(InputError, match="noise must be one of .* or a score"):
+    with pytest.raises(InputError, match=r"noise must be one of .* or a score"):
         as_score(noise)

