@@ -295,7 +295,7 @@ def test_without_webgl_the_rest_still_works(tmp_path_factory):
 def partly(tmp_path_factory):
     """A chain whose direction is open, and a collider."""
     rng = np.random.default_rng(0)
-    a, d, e, f = rng.normal(size=(4, 1000))
+    a, d, e, f = rng.normal(size=(4, 10_000)) * [[1], [3], [2], [1]]
     b = a + e
     table = np.c_[a, b, b + d + f, d]
     solution = learn_dag(table, noise="unequal", names=["a", "b", "c", "d"], random_state=0)
