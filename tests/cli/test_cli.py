@@ -380,7 +380,7 @@ def test_reproduce_a_table_and_go_on(call, tmp_path):
     assert "DAGMA" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     code, _, err = call("reproduce", "table-sachs", "--preset", "smoke", "--output", "page")
     assert code == 0
-    assert "8 cells, 8 of them done before" in err
+    assert "10 cells, 10 of them done before" in err
 
 
 def test_simulate_from_a_graph_file(call, tmp_path):
