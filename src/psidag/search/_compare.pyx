@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Columns compared with columns in small integers, to list the pairs whose products are worth computing exactly.
 
-The sums of 32 products of bytes take two instructions where those of single-precision numbers take eight: about three
-times as fast as the BLAS there (benchmarks/huge.md, "the comparison").
+The sums of 32 products of bytes take two instructions where those of single-precision numbers take four: half again as
+fast as the BLAS on one machine (benchmarks/huge.md, "the comparison").
 """
 
 from libc.math cimport rint, sqrt
