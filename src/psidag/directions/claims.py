@@ -261,7 +261,9 @@ class _Claims:
             graph = self._concluded()
             rows = self._rows(graph.sources[graph.derived], graph.targets[graph.derived])
             given = _pairs(np.stack([graph.sources, graph.targets], axis=1)[graph.directed & ~graph.derived])
-            premises = [self._premises(row, graph) for row in rows.tolist()]
+            at = graph.find(self.sources, self.targets)
+            directed, derived = graph.directed[at].tolist(), graph.derived[at].tolist()
+            premises = [self._premises(row, directed, derived) for row in rows.tolist()]
             held = replace(self.known, required=np.array(sorted(given), dtype=np.intp).reshape(-1, 2))
             follows = np.array([bool(each) for each in premises], dtype=bool)
             if not follows.any():
@@ -287,22 +289,19 @@ class _Claims:
         )
         return close(graph, self.known, open_colliders(graph, self.dag))
 
-    def _premises(self, row: int, graph: PartialGraph) -> list[int]:
+    def _premises(self, row: int, directed: list[bool], derived: list[bool]) -> list[int]:
         """The claimed edges x → c from which c → y can follow; through derived ones, what they follow from."""
         found: list[int] = []
         waiting, seen = [row], {row}
         while waiting:
-            c, y = int(self.sources[waiting[-1]]), int(self.targets[waiting.pop()])
-            parents = np.array([x for x in self._profile.parents[c] if x not in self._joined[y]], dtype=np.intp)
-            for edge in self._rows(parents, np.full(len(parents), c)).tolist():
-                at = int(graph.find(self.sources[[edge]], self.targets[[edge]])[0])
-                if edge in seen or not graph.directed[at]:
+            edge = waiting.pop()
+            c, y = int(self.sources[edge]), int(self.targets[edge])
+            for x in self._profile.parents[c]:
+                premise = self._index[x, c]
+                if x in self._joined[y] or premise in seen or not directed[premise]:
                     continue
-                seen.add(edge)
-                if graph.derived[at]:
-                    waiting.append(edge)
-                else:
-                    found.append(edge)
+                seen.add(premise)
+                (waiting if derived[premise] else found).append(premise)
         return found
 
     @cached_property
