@@ -24,7 +24,7 @@ from psidag.engines.noise_choice import (
 from psidag.engines.sparse import Sparse
 from psidag.engines.sparse import State as Searched
 from psidag.run.loop import Progress, Task
-from psidag.run.status import Candidate, Fitted, Status
+from psidag.run.status import Candidate, Fitted, Status, stored_candidate
 from psidag.scores.equality import LEVEL, equality_of
 from psidag.scores.gaussian import EQUAL, UNEQUAL
 from psidag.scores.nearly_equal import Prior, estimate_prior
@@ -34,7 +34,7 @@ from psidag.stages.noise_facts import NoiseFacts, noise_facts
 from psidag.stages.refinement import Climb
 from psidag.stages.within_order import most_parents
 from psidag.system.errors import InputError
-from psidag.system.tree import stored_array, stored_order
+from psidag.system.tree import stored_array
 
 #: The equal score, the unequal score, the equal one begun at the graph of the unequal one, a score of residuals.
 Phase = Literal["equal", "unequal", "again", "refined"]
@@ -183,7 +183,7 @@ class NoiseSearch:
         if held["phase"] not in get_args(Phase):
             raise ValueError("a phase that there is not")
         phase: Phase = held["phase"]
-        best, equal, unequal = (_candidate(held[key], task.d) for key in ("best", "equal", "unequal"))
+        best, equal, unequal = (stored_candidate(held[key], task.d) for key in ("best", "equal", "unequal"))
         inside = _task(task, phase, unequal)
         state = State(
             phase, self.search.restore(inside, held["search"]), NoiseModel.from_dict(held["noise"]),
@@ -372,17 +372,6 @@ def _fitted(found: Candidate) -> Fitted:
     """What is known of a graph whose search has ended."""
     assert found.fitted is not None
     return found.fitted
-
-
-def _candidate(held: Any, d: int) -> Candidate | None:
-    """A graph out of a file."""
-    if held is None:
-        return None
-    order, weights, loss, fitted, threshold = held
-    checked = stored_order(order, d)
-    if checked is None or weights.shape != (d, d):
-        raise ValueError("a DAG that does not fit the columns")
-    return Candidate(checked, weights, float(loss), None if fitted is None else Fitted(*fitted), threshold)
 
 
 def _facts(held: Any, d: int) -> NoiseFacts | None:

@@ -13,11 +13,11 @@ import numpy as np
 
 from psidag.data.sources import Source, in_memory
 from psidag.run.loop import Engine, Snapshot, Task
-from psidag.run.status import Candidate, Fitted, Round, Status, StatusCode
+from psidag.run.status import Round, Status, StatusCode, stored_candidate
 from psidag.system.archive import Kind, damage_named, read_archive, write_archive
 from psidag.system.atomic import check_writable, remove_leftovers
 from psidag.system.errors import CheckpointWarning, InputError, listing
-from psidag.system.tree import Arrays, flatten, stored_order, unflatten
+from psidag.system.tree import Arrays, flatten, unflatten
 
 _KIND = Kind("psidag-checkpoint", 1, "psidag checkpoint")
 #: Writing takes at most this share of the time.
@@ -110,7 +110,7 @@ class Checkpoint:
             self._task.rng.bit_generator.state = run["random"]
             verdict = None if run["verdict"] is None else _status(run["verdict"])
             trace = tuple(map(_round, run["trace"]))
-            return Snapshot(state, trace, _candidate(run["best"], self._task.d), float(run["seconds"]), verdict)
+            return Snapshot(state, trace, stored_candidate(run["best"], self._task.d), float(run["seconds"]), verdict)
 
     def _check_owner(self, owner: dict[str, str], where: str) -> None:
         mine = dict(self._owner)
@@ -195,13 +195,3 @@ def _status(held: Any) -> Status:
 def _round(held: Any) -> Round:
     number, seconds, steps, samples, *losses = held
     return Round(int(number), float(seconds), int(steps), int(samples), *map(float, losses))
-
-
-def _candidate(held: Any, d: int) -> Candidate | None:
-    if held is None:
-        return None
-    order, weights, loss, fitted, threshold = held
-    checked = stored_order(order, d)
-    if weights.shape != (d, d) or checked is None:
-        raise ValueError("the best DAG does not fit the data")
-    return Candidate(checked, weights, float(loss), None if fitted is None else Fitted(*fitted), threshold)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.graph.order import Order
+from psidag.system.tree import stored_array, stored_order
 
 StatusCode = Literal[
     "converged", "max_rounds", "time_limit", "memory_limit", "data_ended", "diverged", "interrupted", "complete"
@@ -70,3 +71,26 @@ class Candidate(NamedTuple):
     loss: float
     fitted: Fitted | None = None
     threshold: float | None = None
+
+
+def stored_candidate(held: Any, d: int) -> Candidate | None:
+    """A DAG out of a file, or None if there is none; a ValueError or TypeError if it cannot be one of ``d`` columns."""
+    if held is None:
+        return None
+    order, weights, loss, fitted, threshold = held
+    checked = stored_order(order, d)
+    if checked is None or weights.shape != (d, d):
+        raise ValueError("a DAG that does not fit the columns")
+    known = None if fitted is None else _stored_fitted(fitted, d, weights.nnz)
+    return Candidate(checked, weights, float(loss), known, None if threshold is None else float(threshold))
+
+
+def _stored_fitted(held: Any, d: int, entries: int) -> Fitted:
+    n_samples, *moments, standard_error, selection, remarks, intercept = held
+    mean, variance, residual_variance = (stored_array(part, (d,)) for part in moments)
+    if not isinstance(selection, str) or not isinstance(remarks, tuple) or not all(isinstance(r, str) for r in remarks):
+        raise ValueError("what is said of a DAG is not text")
+    return Fitted(
+        float(n_samples), mean, variance, residual_variance, stored_array(standard_error, (entries,)), selection,
+        remarks, None if intercept is None else stored_array(intercept, (d,)),
+    )  # fmt: skip
