@@ -6,16 +6,17 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pytest
 
 CELLS = ["none at all"] * 300 + ["a"] * 100 + ["a;b"] * 50
 
 
-def table(path):
+def table(path, cells=CELLS):
     rng = np.random.default_rng(0)
     a = np.r_[rng.normal(size=300), rng.normal(4, 1, 100), rng.normal(-4, 1, 50)]
     b = a + rng.normal(size=450)
     b[400:] = rng.normal(2, 1, 50)
-    pd.DataFrame({"a": a, "guide": CELLS, "b": b}).to_csv(path, index=False)
+    pd.DataFrame({"a": a, "guide": cells, "b": b}).to_csv(path, index=False)
     return str(path)
 
 
@@ -38,3 +39,33 @@ def test_what_is_wrong_is_said(tmp_path):
     assert "did you mean 'guide'" in fit(path, "--interventions", "guid").stderr
     assert "none at all" in fit(path, "--interventions", "guide", "--target-separator", ";").stderr
     assert "--lags" in fit(path, "--interventions", "guide", "--lags", "1").stderr
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (["control"] * 449 + ["c"], "'c' in row 449 is none of the columns"),
+        (["a"] * 450, "'a' was set in every row"),
+        (["a"] * 449 + ["control"], "'a' was set in every row but one"),
+        (list(range(450)), "'0' in row 0 is none of the columns"),
+        (["unknown"] * 300 + ["a"] * 150, "--control-words"),
+    ],
+)
+def test_labels_that_cannot_be_used(tmp_path, cells, says):
+    found = fit(table(tmp_path / "t.csv", cells), "--interventions", "guide")
+    assert found.returncode == 2
+    assert says in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ([""] * 10 + ["control"] * 290 + ["a"] * 150, "10 rows have no label of what was set and 290 say"),
+        (["a"] * 447 + ["control"] * 3, "'a' was left alone in fewer than 4 rows"),
+    ],
+)
+def test_what_is_done_about_labels_is_said(tmp_path, cells, says):
+    found = fit(table(tmp_path / "t.csv", cells), "--interventions", "guide")
+    assert found.returncode == 0
+    assert says in " ".join(found.stdout.split())

@@ -1,6 +1,7 @@
 """Labels of experiments: what they mean, and what cannot be meant."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from psidag import DataWarning, InputError
@@ -22,6 +23,9 @@ def conditions(labels, **options):
         (" ", ()),
         (float("nan"), ()),
         (np.nan, ()),
+        (np.float32("nan"), ()),
+        (pd.NA, ()),
+        (pd.NaT, ()),
         ("Control", ()),
         ("non-targeting", ()),
         ("dose", (0,)),
@@ -29,6 +33,11 @@ def conditions(labels, **options):
         ("dose,diet", (0, 1)),
         (("diet", "dose"), (0, 1)),
         ({"dose"}, (0,)),
+        (("dose", None), (0,)),
+        ("dose,control", (0,)),
+        ("dose,", (0,)),
+        ("control,control", ()),
+        (np.str_("dose"), (0,)),
         ((), ()),
         ("a,b", (2,)),
         (["a,b", "dose"], (0, 2)),
@@ -52,8 +61,14 @@ def test_the_same_targets_are_one_condition():
     ("labels", "says"),
     [
         (["dosis", None], "'dosis' in row 0.*did you mean 'dose'"),
-        ([None, "dose;diet"], "'dose;diet' in row 1.*separat|'dose;diet' in row 1"),
-        ([None, 3], "None, a name or several names; got 3"),
+        (["DOSE", None], "'DOSE' in row 0.*did you mean 'dose'"),
+        ([None, "dose;diet"], "'dose;diet' in row 1.*--target-separator"),
+        ([None, "a,dose"], "'a' in row 1.*part of the name of 'a,b'"),
+        ([None, "wild type"], "'wild type' in row 1.*--control-words"),
+        ([None, 3], "names are text; got 3 in row 1"),
+        ([None, b"dose"], "names are text; got b'dose' in row 1"),
+        (np.zeros((2, 3), dtype=bool), r"a label for each row.*table of shape \(2, 3\)"),
+        (pd.DataFrame({"set": ["dose", None]}), r"a label for each row.*table of shape \(2, 1\)"),
         ("target", "goes with a table that has this column"),
         (7, "name of a column, or a label for each row"),
     ],
@@ -82,6 +97,8 @@ def test_every_row_has_a_label_and_every_equation_has_rows():
     with pytest.raises(InputError, match="'dose' was set in every row"):
         always.bind(NAMES).check(3)
     Interventions(always.labels, kind="shift").bind(NAMES).check(3)
+    with pytest.raises(InputError, match="'dose' was set in every row but one"):
+        Interventions(["dose", "dose", None]).bind(NAMES).check(3)
 
 
 def test_a_name_that_is_also_a_list_of_names_is_refused():
@@ -98,11 +115,17 @@ def test_conditions_by_name():
     with pytest.raises(InputError, match="'heat' is there twice"):
         Interventions(["heat"], targets=[("heat", "dose"), ("heat", "diet")])
     assert conditions(["heat"], targets=[("heat", "dose"), ("heat", "dose")]) == [(0,)]
+    assert conditions(["cold", "Control"], targets={"cold": "dose"}) == [(0,), ()]
+    with pytest.raises(InputError, match="'cold' are a name, several names or None; got 3"):
+        Interventions(["cold"], targets={"cold": 3})
+    with pytest.raises(InputError, match="for each condition, as a mapping"):
+        Interventions(["cold"], targets=["cold"])
 
 
 def test_rows_without_a_label_beside_controls_are_said():
     with pytest.warns(DataWarning, match="1 rows have no label .* and 2 say that nothing was"):
-        Interventions(["control", None, "control", "dose"]).bind(NAMES)
+        targets = Interventions(["control", None, "control", "dose"]).bind(NAMES)
+    assert "1 rows have no label" in targets.remarks[0]
 
 
 def test_batches_are_one_for_each_row():

@@ -77,3 +77,16 @@ def test_constant_and_collinear_columns():
     score = TargetedScore(Conditions.from_rows(X, Interventions(labels).bind(NAMES)), 5.0, UNEQUAL)
     costs = score.costs([(1, ()), (1, (0,)), (3, (0, 2)), (2, (0,)), (3, (1,))])
     assert np.isfinite(costs).all()
+
+
+def test_rows_that_are_too_few_for_a_parent_tell_nothing():
+    X = rows([None] * 60)
+    X[:, 0] = X[:, 1]
+    for free, most in ((3, 0), (4, 1), (11, 2)):
+        labels = ["a"] * (60 - free) + [None] * free
+        score = TargetedScore(Conditions.from_rows(X, Interventions(labels).bind(NAMES)), 5.0, UNEQUAL)
+        alone = score.cost(0, ())
+        for k in range(1, 5):
+            cost = score.cost(0, tuple(range(1, k + 1)))
+            assert cost < alone - 50 if k <= most else cost == pytest.approx(alone + 5.0 * k)
+        assert score.promising(0, (), [1, 2]) == ([1] if most else [])

@@ -109,12 +109,11 @@ def _table(data: Any, given: Interventions, take: Any, sample_weight: ArrayLike 
         raise InputError(f"there are {len(targets)} labels of interventions for {len(rows)} rows: give one for each")
     if whole and not targets.any and targets.batch is None:
         return source
-    if len(source) != len(rows):
-        targets = targets.take(np.flatnonzero(~np.isnan(rows).any(axis=1)))
+    left = targets if len(source) == len(rows) else targets.take(np.flatnonzero(~np.isnan(rows).any(axis=1)))
     if whole:
-        targets.check(len(source))
-    labelled = LabelledTable(source.X, source.names, targets, source.sample_weight)
-    labelled.remarks = source.remarks
+        left.check(len(source))
+    labelled = LabelledTable(source.X, source.names, left, source.sample_weight)
+    labelled.remarks = (*targets.remarks, *source.remarks)
     return labelled
 
 
@@ -124,7 +123,9 @@ def _scan(batches: Batches, names: tuple[str, ...], given: Interventions, missin
         raise InputError('missing="mean" goes with interventions where rows are held; of larger files use "drop"')
     targets = given.bind(names)
     pieces = Batches(lambda: labelled_batches(batches, targets))  # type: ignore[arg-type, return-value]
-    return LabelledScan(pieces, names, targets.kind, whole_piece if missing == "drop" else None)
+    scan = LabelledScan(pieces, names, targets.kind, whole_piece if missing == "drop" else None)
+    scan.remarks = targets.remarks
+    return scan
 
 
 def _dask(data: Any, given: Interventions, names: Sequence[str] | None, missing: str) -> Source:

@@ -35,9 +35,11 @@ class Interventions:
     separator : str
         What stands between several names in one text. A text that is itself a name is never taken apart.
     none : sequence of str
-        Texts that mean that nothing was set, beside empty ones and missing values.
+        Texts that mean that nothing was set, beside empty ones and missing values. Among several names they add none:
+        ``"dose,control"`` is ``"dose"``.
     targets : mapping of str to names, optional
-        Where labels are names of conditions: what was set in each of them, as a name, several names, or None.
+        Where labels are names of conditions: what was set in each of them, as a name, several names, or None. Words for
+        nothing need not be among them.
     batch : str or sequence, optional
         For each row the batch it comes from, or the name of the column that says so: then every equation has an
         intercept for each batch, and differences of means between batches tell nothing.
@@ -90,17 +92,18 @@ class Interventions:
         """The targets in terms of these columns; an error names the first label that is none of them."""
         if isinstance(self.labels, str):
             raise InputError(f"the column {self.labels!r} with the targets goes with a table that has this column")
-        if self.labels is None or not hasattr(self.labels, "__len__"):
+        if self.labels is None or not hasattr(self.labels, "__len__") or len(getattr(self.labels, "shape", (0,))) != 1:
+            got = f"a table of shape {self.labels.shape}" if hasattr(self.labels, "shape") else repr(self.labels)
             raise InputError(
-                "interventions is the name of a column, or a label for each row: None, a name or several names; got "
-                f"{self.labels!r}"
+                "interventions is the name of a column, or a label for each row: None, a name or several names; "
+                f"got {got}"
             )
         words = {word.strip().casefold() for word in (*self.none, "")}
         doubtful = [name for name in names if name.strip().casefold() in words]
         if doubtful:
             raise InputError(
                 f"{doubtful[0]!r} is a column and a word for rows in which nothing was set: rename the column, or "
-                "give other words as none="
+                "give other words as none=, --control-words on the command line"
             )
         index = {name: k for k, name in enumerate(names)}
         known: dict[Any, tuple[int, ...]] = {}
@@ -108,28 +111,32 @@ class Interventions:
         condition = np.empty(len(self.labels), dtype=np.int32)
         unsaid = said = 0
         for row, label in enumerate(self.labels):
-            key = label if isinstance(label, str) or label is None else _parts(label)
+            key = label if isinstance(label, str) or label is None else _parts(label, row)
             if key not in known:
                 known[key] = self._meant(key, index, words, row)
             condition[row] = numbers.setdefault(known[key], len(numbers))
             empty = key is None or (isinstance(key, str) and not key.strip())
             unsaid, said = unsaid + empty, said + (not empty and not known[key])
+        remarks: tuple[str, ...] = ()
         if unsaid and said:
-            warnings.warn(
+            remarks = (
                 f"{unsaid} rows have no label of what was set and {said} say that nothing was: both are taken as rows "
                 "in which nothing was set",
-                DataWarning,
-                stacklevel=2,
             )
+            warnings.warn(remarks[0], DataWarning, stacklevel=2)
         batch = None if self.batch is None else _codes(self.batch, len(condition))
-        return Targets(tuple(names), tuple(numbers), condition, self.kind, batch)
+        return Targets(tuple(names), tuple(numbers), condition, self.kind, batch, remarks)
 
     def _meant(self, label: Any, index: dict[str, int], none: set[str], row: int) -> tuple[int, ...]:
         """The columns that a label stands for."""
-        if self.targets is not None and label is not None and not (isinstance(label, str) and not label.strip()):
-            if not isinstance(label, str) or label not in self.targets:
-                raise InputError(f"the condition {label!r} in row {row} is not among those whose targets are given")
-            label = self.targets[label]  # type: ignore[call-overload]
+        if self.targets is not None and label is not None:
+            if isinstance(label, str) and label in self.targets:
+                label = self.targets[label]  # type: ignore[call-overload]
+            elif not (isinstance(label, str) and label.strip().casefold() in none):
+                raise InputError(
+                    f"the condition {label!r} in row {row} is not among those whose targets are given: "
+                    f"{listing(list(self.targets))}"
+                )
         return _columns(label, index, none, self.separator, row)
 
 
@@ -149,6 +156,8 @@ class Targets:
         What setting does; see :class:`Interventions`.
     batch : array, optional
         The batch of each row.
+    remarks : tuple of str
+        What was done about labels that leave something open; solutions keep it.
     """
 
     names: tuple[str, ...]
@@ -156,6 +165,7 @@ class Targets:
     condition: NDArray[np.int32]
     kind: Kind = "perfect"
     batch: NDArray[Any] | None = None
+    remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.condition)
@@ -197,12 +207,7 @@ class Targets:
             raise InputError(f"there are {len(self)} labels of interventions for {rows} rows: give one for each")
         if self.kind == "shift":
             return
-        always = [self.names[j] for j in self.columns if rows - len(self.rows_of(j)) < 2]
-        if always:
-            raise InputError(
-                f"{listing(always)} was set in every row, so that nothing tells what drives it: leave it out of the "
-                "interventions, or give rows in which it was left alone"
-            )
+        refuse_always_set({self.names[j]: rows - len(self.rows_of(j)) for j in self.columns})
 
     def take(self, rows: NDArray[np.integer]) -> Targets:
         """The targets of some of the rows."""
@@ -210,10 +215,27 @@ class Targets:
         return Targets(self.names, self.conditions, self.condition[rows], self.kind, batch)
 
 
-def _settings(given: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_always_set(free: Mapping[str, float]) -> None:
+    """Raise where the equation of a variable has fewer than two rows, in which nobody set it, to be learned from."""
+    always = [name for name, rows in free.items() if rows < 2]
+    if always:
+        but = "" if all(free[name] == 0 for name in always) else " but one"
+        raise InputError(
+            f"{listing(always)} was set in every row{but}, so that nothing tells what drives it: leave it out of the "
+            "interventions, or give rows in which it was left alone"
+        )
+
+
+def _settings(given: Any) -> dict[str, Any]:
     """What was set in each condition; an error where two with the same name differ."""
     found: dict[str, Any] = {}
-    for name, targets in given.items() if isinstance(given, Mapping) else given:
+    pairs = list(given.items() if isinstance(given, Mapping) else given)
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise InputError(f"targets has a name and what was set for each condition, as a mapping; got {given!r}")
+        name, targets = pair
+        if not (targets is None or isinstance(targets, Iterable)):
+            raise InputError(f"targets of the condition {name!r} are a name, several names or None; got {targets!r}")
         meant = targets if isinstance(targets, str) or targets is None else tuple(targets)
         if name in found and found[name] != meant:
             raise InputError(f"the condition {name!r} is there twice, with targets {found[name]!r} and {meant!r}")
@@ -231,13 +253,22 @@ def _codes(batch: Any, rows: int) -> NDArray[Any]:
     return labels
 
 
-def _parts(label: Any) -> tuple[str, ...] | None:
+def _is_missing(label: Any) -> bool:
+    """Whether this is a value that is not there: NaN of any kind, or what pandas and polars write for it."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, float | np.floating) and bool(np.isnan(label))
+
+
+def _parts(label: Any, row: int) -> tuple[str, ...] | None:
     """Several names as a tuple; a missing value as None."""
-    if isinstance(label, float) and np.isnan(label):
+    if _is_missing(label):
         return None
-    if isinstance(label, Iterable):
-        return tuple(str(part) for part in label)
-    raise InputError(f"a label of an intervention is None, a name or several names; got {label!r}")
+    if isinstance(label, Iterable) and not isinstance(label, bytes):
+        return tuple("" if _is_missing(part) else str(part) for part in label)
+    raise InputError(
+        f"a label of an intervention is None, a name or several names, and names are text; got {label!r} in row {row}"
+    )
 
 
 def _columns(
@@ -251,19 +282,33 @@ def _columns(
             if len(parts) > 1 and all(part in index for part in parts):
                 raise InputError(
                     f"the intervention {label!r} in row {row} is the name of a column, and of several with "
-                    f"{separator!r} between them: give the names as a list, or another separator"
+                    f"{separator!r} between them: give the names as a list, or another separator, --target-separator "
+                    "on the command line"
                 )
             return (index[label],)
         if label.strip().casefold() in none:
             return ()
         label = parts
-    unknown = [part for part in label if part not in index]
+    named = [part for part in label if part in index or part.strip().casefold() not in none]
+    unknown = [part for part in named if part not in index]
     if unknown:
-        close = difflib.get_close_matches(unknown[0], index, n=1)
-        meant = f"did you mean {close[0]!r}?" if close else f"columns are {listing(list(index))}"
         raise InputError(
-            f"the intervention {unknown[0]!r} in row {row} is none of the columns ({meant}). Rows in which nothing was "
-            f"set are None, empty, or one of {listing(sorted(none - {''}))}; several names stand with {separator!r} "
-            "between them"
+            f"the intervention {unknown[0]!r} in row {row} is none of the columns ({_meant(unknown[0], index)}). Rows "
+            f"in which nothing was set are None, empty, or one of {listing(sorted(none - {''}))} (none=, "
+            f"--control-words); several names stand with {separator!r} between them (separator=, --target-separator)"
+            f"{_within(index, separator)}. Rows in which something was set that is no column are to be left out"
         )
-    return tuple(sorted({index[part] for part in label}))
+    return tuple(sorted({index[part] for part in named}))
+
+
+def _meant(unknown: str, index: dict[str, int]) -> str:
+    """What may have been meant by a name that is no column."""
+    folded = {name.casefold(): name for name in index}
+    close = difflib.get_close_matches(unknown.strip().casefold(), folded, n=1)
+    return f"did you mean {folded[close[0]]!r}?" if close else f"columns are {listing(list(index))}"
+
+
+def _within(index: dict[str, int], separator: str) -> str:
+    """What to do about columns that have the separator in their names."""
+    having = [name for name in index if separator in name]
+    return f", which is part of the name of {listing(having, 2)}: use another one" if having else ""

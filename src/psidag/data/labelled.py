@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.conditions import Conditions
-from psidag.data.interventions import Kind, Targets
+from psidag.data.interventions import Kind, Targets, refuse_always_set
 from psidag.data.moments import TILE, Moments
 from psidag.data.scans import Rows
 from psidag.data.sources import Source, Table
@@ -113,6 +113,8 @@ class LabelledScan:
     ) -> None:
         self._pieces, self._prepare = pieces, prepare
         self.names, self.kind = tuple(names), kind
+        self.remarks: tuple[str, ...] = ()
+        """What was done about labels that leave something open; solutions keep it."""
         self._conditions: Conditions | None = None
         self._moments: Moments | None = None
 
@@ -184,12 +186,7 @@ def check_conditions(found: Conditions) -> None:
     if found.total < 2:
         raise InputError(f"{found.total:g} rows are too few: dependence cannot be seen in fewer than 2")
     targets = {column for setting in found.settings for column in setting}
-    always = [found.names[j] for j in sorted(targets) if found.count(j) < 2]
-    if always:
-        raise InputError(
-            f"{always[0]!r} was set in every row, so that nothing tells what drives it: leave it out of the "
-            "interventions, or give rows in which it was left alone"
-        )
+    refuse_always_set({found.names[j]: found.count(j) for j in sorted(targets)})
 
 
 def labelled_batches(batches: Iterable[Rows], targets: Targets) -> Iterator[Piece]:

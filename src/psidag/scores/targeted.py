@@ -22,13 +22,16 @@ FreeRows = Callable[[int, NDArray[np.intp]], Floats]
 _FLOOR = 1e-12
 #: A further parent is tried if it gains at least this share of its price in variance alone.
 _WORTH_TRYING = 0.5
+#: A parent takes at least so many rows in which the node was left alone: fits to fewer are no evidence.
+ROWS_FOR_A_PARENT = 4
 
 
 class TargetedScore:
     """Σ_j n_j log v_j + c |P_j|, or n_j v_j / σ_j², with n_j and v_j from the rows in which j was not set.
 
     With a prior on the variances and the shape of residuals it is what
-    :class:`~psidag.scores.residual_score.ResidualScore` is for rows in which nothing was set.
+    :class:`~psidag.scores.residual_score.ResidualScore` is for rows in which nothing was set. More parents than a node
+    has rows for, one in four, gain nothing.
 
     Parameters
     ----------
@@ -73,6 +76,7 @@ class TargetedScore:
     ) -> None:
         self.data, self.price, self.prior = data, price, prior
         self._counts = np.array([data.count(node) for node in range(data.d)])
+        self._most = self._counts // ROWS_FOR_A_PARENT
         self._noise: Floats | None = None
         if not score.own_variances:
             scale = np.diag(data.scatter) / max(data.total, 1.0) if residual_variance is None else residual_variance
@@ -97,13 +101,15 @@ class TargetedScore:
             cost = n * variance / self._noise[nodes]
         if self.prior is not None:
             cost = cost + np.where(live, self.prior.cost(np.log(v)), 0.0)
-        for q in np.flatnonzero(self._shaped[nodes] & live).tolist():
+        for q in np.flatnonzero(self._shaped[nodes] & live & (sizes <= self._most[nodes])).tolist():
             cost[q] -= 2 * n[q] * self._negentropy(*queries[q])
         return np.asarray(cost + self.price * sizes)
 
     def promising(self, node: int, parents: Parents, candidates: Sequence[int]) -> list[int]:
         """Those candidates that, as a further parent, would gain a good part of their price in variance alone."""
         known = len(parents) + 1
+        if known > self._most[node]:
+            return []
         columns = np.array((*parents, node, *candidates), dtype=np.intp)
         C, _ = _correlations(self.data.covariance(node, columns))
         given = [*range(known - 1)]
@@ -134,9 +140,10 @@ class TargetedScore:
             S = self.data.covariance(node, np.array((*columns, node), dtype=np.intp))
             C, own = _correlations(S)
             for q in asked:
-                at = np.array([place[i] for i in (*queries[q][1], node)], dtype=np.intp)
-                by_size.setdefault(len(at), []).append((q, C[at[:, None], at]))
                 found[q] = own
+                if len(queries[q][1]) <= self._most[node]:
+                    at = np.array([place[i] for i in (*queries[q][1], node)], dtype=np.intp)
+                    by_size.setdefault(len(at), []).append((q, C[at[:, None], at]))
         for size, members in by_size.items():
             if size > 1:
                 blocks = np.stack([block for _, block in members])

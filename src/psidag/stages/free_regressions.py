@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from psidag.data.conditions import Conditions
 from psidag.graph.order import by_row
 from psidag.run.status import Fitted
+from psidag.scores.targeted import ROWS_FOR_A_PARENT
+from psidag.system.errors import listing
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +64,17 @@ def free_regressions(
         intercept[j] = mean[-1] - mean[:-1] @ columns.data[inside]
     moments = data.moments()
     fitted = Fitted(
-        moments.count, moments.mean, moments.variance, left, errors[by_row(columns)], rule, intercept=intercept
+        moments.count, moments.mean, moments.variance, left, errors[by_row(columns)], rule, _remarks(data), intercept
     )
     return sp.csr_array(columns), fitted
+
+
+def _remarks(data: Conditions) -> tuple[str, ...]:
+    """Whose causes cannot be told, because hardly any row left them alone."""
+    few = [name for j, name in enumerate(data.names) if data.count(j) < ROWS_FOR_A_PARENT]
+    if not few:
+        return ()
+    return (
+        f"{listing(few)} was left alone in fewer than {ROWS_FOR_A_PARENT} rows, too few to tell its causes: no edge is "
+        "learned that leads there",
+    )
