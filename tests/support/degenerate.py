@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from psidag import Constraints, InputError, PsiDAG, Sparse, Stochastic, bootstrap, fit_order, learn_dag
+from psidag import Constraints, InputError, Sparse, Stochastic
 from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
-from psidag.data.moments import Moments
 from psidag.exchange import format_graph, parse_graph
+from support.doors import DOORS
 
 #: Methods that take milliseconds on a small table; those that take longer are drawn less often.
 QUICK = {
@@ -51,9 +51,10 @@ def draw(seed):
     options = {"threshold": rng.choice([None, 0.0, 0.3]), "random_state": int(rng.integers(100))}
     if method.startswith("sparse") and rng.random() < 0.5:
         options["noise"] = "unequal"
-    doors = ["table", "weighted", "moments", "stream", "online", "order", "bootstrap"]
-    door = str(rng.choice(doors, p=[0.52, 0.1, 0.1, 0.08, 0.08, 0.1, 0.02]))
-    known = _knowledge(rng, d)
+    shares = [share for share, _ in DOORS.values()]
+    door = str(rng.choice(list(DOORS), p=shares))
+    # The command is asked without knowledge, which would have to be written down in a file.
+    known = Constraints() if door == "command" else _knowledge(rng, d)
     if door != "bootstrap":
         # Evidence takes most of the time of small tables: it is measured on one in five.
         options["evidence"] = bool(rng.random() < 0.2)
@@ -136,23 +137,6 @@ def _knowledge(rng, d):
 
 
 def _learned(case):
-    X, method = case.X, {**QUICK, **SLOW}[case.method]
+    _, through = DOORS[case.door]
     options = case.options | {"constraints": case.known, "n_jobs": 1}
-    if case.door == "weighted":
-        weight = np.random.default_rng(case.options["random_state"]).integers(0, 3, size=len(X)).astype(float)
-        return learn_dag(X, method, sample_weight=weight, **options).dag
-    if case.door == "moments":
-        return learn_dag(Moments.from_rows(X), method, **options).dag
-    if case.door == "stream":
-        return learn_dag(iter(np.array_split(X, 2)), method, **options).dag
-    if case.door == "online":
-        model = PsiDAG(method, **options)
-        for batch in np.array_split(X, 2):
-            model.partial_fit(batch)
-        return model.solution_.dag
-    if case.door == "order":
-        order = case.known.bind([f"x{k}" for k in range(X.shape[1])]).nearest_order(np.arange(X.shape[1]))
-        return fit_order(X, order, constraints=case.known, threshold=case.options["threshold"], n_jobs=1).dag
-    if case.door == "bootstrap":
-        return bootstrap(X, method, replicates=2, **options).consensus()
-    return learn_dag(X, method, **options).dag
+    return through(case.X, {**QUICK, **SLOW}[case.method], **options)
