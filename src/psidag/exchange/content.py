@@ -7,9 +7,12 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from psidag.graph.dag import DAG
 from psidag.graph.extension import extension
@@ -82,26 +85,38 @@ def build(names: Iterable[str], edges: Iterable[tuple[str, str, float]], where: 
         raise InputError(f"{where} names a vertex twice: {listing(twice)}")
     triples = list(edges)
     known = dict.fromkeys(named)
-    known |= dict.fromkeys(name for edge in triples for name in edge[:2])
-    seen: set[tuple[str, str]] = set()
-    for source, target, weight in triples:
+    known |= dict.fromkeys(chain.from_iterable((source, target) for source, target, _ in triples))
+    index = {name: k for k, name in enumerate(known)}
+    sources = np.array([index[source] for source, _, _ in triples], dtype=np.intp)
+    targets = np.array([index[target] for _, target, _ in triples], dtype=np.intp)
+    weights = np.array([weight for *_, weight in triples], dtype=np.float64)
+    for k in np.flatnonzero((sources == targets) | _repeated(sources * len(known) + targets) | ~np.isfinite(weights)):
+        source, target, weight = triples[k]
         if source == target:
             raise InputError(f"{where} has an edge from {source!r} to itself: not a DAG")
-        if (source, target) in seen:
-            raise InputError(f"{where} has the edge {source!r} -> {target!r} twice")
         if not math.isfinite(weight):
             raise InputError(f"{where}: the weight of {source!r} -> {target!r} is {weight:g}; it must be finite")
-        seen.add((source, target))
-    return DAG.from_edges(triples, names=tuple(known))
+        raise InputError(f"{where} has the edge {source!r} -> {target!r} twice")
+    matrix = sp.coo_array((weights, (sources, targets)), shape=(len(known), len(known)))
+    return DAG.from_weights(matrix, names=tuple(known), zeros=True)
 
 
-def number(value: Any, where: str, what: str) -> float:
-    """A weight as a float; one that is not given is 1."""
+def _repeated(keys: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which keys have come before."""
+    ranked = np.argsort(keys, kind="stable")
+    found = np.zeros(len(keys), dtype=bool)
+    found[ranked[1:]] = keys[ranked[1:]] == keys[ranked[:-1]]
+    return found
+
+
+def number(value: Any, where: str, source: Any, target: Any) -> float:
+    """The weight of an edge as a float; one that is not given is 1."""
     if value is None or value == "":
         return 1.0
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
+        what = f"{source!r} -> {target!r}"
         raise InputError(f"{where}: the weight of {what} is {reprlib.repr(value)}, not a number") from None
 
 

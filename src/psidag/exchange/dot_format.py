@@ -17,6 +17,8 @@ _TOKEN = re.compile(
     |(?P<word>[^\s{}\[\];,="<>]+?(?=->|<-|--|[\s{}\[\];,="<>]|$))""",
     re.VERBOSE | re.DOTALL,
 )
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_END = ("end", "")
 _SETTINGS = ("node", "edge", "graph")
 
 
@@ -68,7 +70,7 @@ class _Reader:
     """Statements up to the closing brace."""
 
     def __init__(self, tokens: list[tuple[str, str]], where: str, *, partial: bool) -> None:
-        self._tokens = tokens
+        self._tokens = [*tokens, _END]
         self._next = 0
         self._where = where
         self._depth = 0
@@ -102,14 +104,14 @@ class _Reader:
             arrows.append(self._take()[1])
             groups.append(self._group(self._take()))
         held = self._attributes() if self._peek() == ("sign", "[") else {}
+        given = held.get("weight", held.get("beta"))
         for left, right, arrow in zip(groups, groups[1:], arrows, strict=False):
             if arrow not in self._arrows:
                 raise InputError(f"{self._where} has the edge {left[0]!r} {arrow} {right[0]!r}; a DAG has arrows only")
             sources, targets = (right, left) if arrow == "<-" else (left, right)
             for i in sources:
                 for j in targets:
-                    given = held.get("weight", held.get("beta"))
-                    self.edges.append((i, j, number(given, self._where, f"{i!r} -> {j!r}")))
+                    self.edges.append((i, j, number(given, self._where, i, j)))
         return [name for group in groups for name in group]
 
     def _group(self, token: tuple[str, str]) -> list[str]:
@@ -139,11 +141,11 @@ class _Reader:
         return found
 
     def _peek(self) -> tuple[str, str]:
-        return self._tokens[self._next] if self._next < len(self._tokens) else ("end", "")
+        return self._tokens[self._next]
 
     def _take(self) -> tuple[str, str]:
-        token = self._peek()
-        if token[0] == "end":
+        token = self._tokens[self._next]
+        if token is _END:
             raise InputError(f"{self._where} ends before its closing brace")
         self._next += 1
         return token
@@ -151,15 +153,17 @@ class _Reader:
 
 def _tokens(text: str, where: str) -> Iterator[tuple[str, str]]:
     place = 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise InputError(f"{where} cannot be read from {text[place : place + 20]!r} on")
-        place = found.end()
-        if found.lastgroup == "quoted":
-            yield "quoted", re.sub(r"\\(.)", r"\1", found["quoted"], flags=re.DOTALL)
-        elif found.lastgroup:
-            yield found.lastgroup, found[found.lastgroup]
+    for found in _TOKEN.finditer(text):
+        if found.start() != place:
+            break
+        place, kind = found.end(), found.lastgroup
+        if kind == "quoted":
+            value = found["quoted"]
+            yield kind, _ESCAPED.sub(r"\1", value) if "\\" in value else value
+        elif kind:
+            yield kind, found[kind]
+    if place != len(text):
+        raise InputError(f"{where} cannot be read from {text[place : place + 20]!r} on")
 
 
 def _quote(name: str) -> str:

@@ -69,7 +69,7 @@ def read(text: str, where: str) -> DAG:
         weight = row[weight_column] if weight_column is not None else ""
         # A target without a name is one where the edge has a weight.
         if target or weight not in ("", "0"):
-            edges.append((source, target, number(weight, where, f"{source!r} -> {target!r}")))
+            edges.append((source, target, number(weight, where, source, target)))
         else:
             names.append(source)
     return build(dict.fromkeys([*(end for edge in edges for end in edge[:2]), *names]), edges, where)
@@ -123,7 +123,7 @@ def _read_matrix(rows: list[list[str]], where: str) -> DAG:
     edges = []
     for name, row in zip(names, body, strict=True):
         for target, cell in zip(names, row[labelled:], strict=True):
-            weight = number(cell or "0", where, f"{name!r} -> {target!r}")
+            weight = number(cell or "0", where, name, target)
             if weight != 0:
                 edges.append((name, target, weight))
     return build(names, edges, where)

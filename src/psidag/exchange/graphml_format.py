@@ -79,7 +79,7 @@ def read(text: str, where: str) -> DAG:
         if unknown:
             raise InputError(f"{where} has an edge with {unknown[0]!r}, which is not one of its nodes")
         source, target = (names[end] for end in ends)
-        edges.append((source, target, number(values(edge).get("weight"), where, f"{source!r} -> {target!r}")))
+        edges.append((source, target, number(values(edge).get("weight"), where, source, target)))
     return build(names.values(), edges, where)
 
 

@@ -87,7 +87,7 @@ def _edge(edge: Any, ids: dict[str, str], where: str) -> tuple[str, str, float]:
     if unknown:
         raise InputError(f"{where} has an edge with {unknown[0]!r}, which is not one of its nodes")
     source, target = (ids[end] for end in ends)
-    return source, target, number(_field(edge, "weight", None), where, f"{source!r} -> {target!r}")
+    return source, target, number(_field(edge, "weight", None), where, source, target)
 
 
 def _field(record: Any, key: str, default: Any) -> Any:

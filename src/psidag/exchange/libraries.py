@@ -47,7 +47,7 @@ def from_networkx(graph: Any) -> DAG:
     if not graph.is_directed():
         raise InputError("the networkx graph is undirected; a DAG has directions")
     edges = [
-        (str(i), str(j), number(values.get("weight"), "the networkx graph", f"{i!r} -> {j!r}"))
+        (str(i), str(j), number(values.get("weight"), "the networkx graph", i, j))
         for i, j, values in graph.edges(data=True)
     ]
     return build(map(str, graph.nodes), edges, "the networkx graph")

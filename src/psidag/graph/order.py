@@ -89,24 +89,24 @@ def topological_levels(graph: Any, *, zeros: bool = False) -> list[Order]:
     edges = as_adjacency(graph, zeros=zeros)
     d = edges.shape[0]
     waiting = np.bincount(edges.indices, minlength=d)
-    ready = np.flatnonzero(waiting == 0)
+    ready = np.flatnonzero(waiting == 0).tolist()
     levels: list[Order] = []
     starts, ends, left = edges.indptr.tolist(), edges.indices.tolist(), waiting.data
-    while len(ready):
-        levels.append(ready)
+    while ready:
+        levels.append(np.array(ready, dtype=np.intp))
         if len(ready) > _FEW:
-            targets = edges[ready].indices
+            targets = edges[levels[-1]].indices
             np.subtract.at(waiting, targets, 1)
-            ready = np.unique(targets[waiting[targets] == 0]).astype(np.intp)
-        else:
-            # A chain has as many levels as vertices: calls of NumPy for each of them would take a minute.
-            free = []
-            for v in ready.tolist():
-                for u in ends[starts[v] : starts[v + 1]]:
-                    left[u] -= 1
-                    if not left[u]:
-                        free.append(u)
-            ready = np.array(sorted(free), dtype=np.intp)
+            ready = np.unique(targets[waiting[targets] == 0]).tolist()
+            continue
+        # A chain has as many levels as vertices: calls of NumPy for each of them would take a minute.
+        free = []
+        for v in ready:
+            for u in ends[starts[v] : starts[v + 1]]:
+                left[u] -= 1
+                if not left[u]:
+                    free.append(u)
+        ready = sorted(free)
     if waiting.any():
         cycle = find_cycle(edges, np.flatnonzero(waiting))
         raise CycleError(f"the graph has a cycle: {' -> '.join(map(str, cycle))}", cycle)

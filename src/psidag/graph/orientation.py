@@ -282,19 +282,24 @@ def known_directions(graph: PartialGraph, known: BoundConstraints) -> NDArray[np
     """Pairs (i, j) that are joined and of which knowledge permits only i → j."""
     if known.empty:
         return np.empty((0, 2), dtype=np.intp)
-    pairs = [known.required]
+    ends = np.stack([graph.sources, graph.targets], axis=1)
+    directed = [known.required[graph.find(known.required[:, 0], known.required[:, 1]) >= 0]]
     if len(known.forbidden):
         # Both ways forbidden and joined nevertheless: then knowledge is silent about the direction.
-        keys = known.forbidden @ np.array([known.d, 1])
-        lone = ~np.isin(known.forbidden @ np.array([1, known.d]), keys)
-        pairs.append(known.forbidden[lone][:, ::-1])
+        forbidden = np.sort(known.forbidden @ np.array([known.d, 1]))
+        there, back = (_among(ends @ np.array(step), forbidden) for step in ([known.d, 1], [1, known.d]))
+        directed += [ends[back & ~there], ends[there & ~back][:, ::-1]]
     if known.has_tiers:
-        ends = np.stack([graph.sources, graph.targets], axis=1)
         tier = known.tier[ends]
         apart = (tier >= 0).all(axis=1) & (tier[:, 0] != tier[:, 1])
-        pairs.append(np.where((tier[:, 0] < tier[:, 1])[:, None], ends, ends[:, ::-1])[apart])
-    found = np.unique(np.concatenate(pairs), axis=0)
-    return found[graph.find(found[:, 0], found[:, 1]) >= 0]
+        directed.append(np.where((tier[:, 0] < tier[:, 1])[:, None], ends, ends[:, ::-1])[apart])
+    return np.unique(np.concatenate(directed), axis=0)
+
+
+def _among(keys: NDArray[np.intp], ascending: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which keys are in a long ascending list."""
+    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+    return np.asarray(ascending[place] == keys)
 
 
 def neighbours(graph: PartialGraph) -> list[set[int]]:

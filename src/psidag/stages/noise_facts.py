@@ -12,15 +12,20 @@ from psidag.scores.shape import LEAST_ROWS, few_valued, negentropy, shape_p_valu
 from psidag.system.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
-#: Numbers of a table that are looked at, and rows at the least: questions about columns need no more.
-_NUMBERS, _FEWEST = 1 << 21, 2000
+#: Numbers of a table that are looked at, and rows at the least: questions about columns need no more. The first look is
+#: at fewer, and is enough if all columns together do not speak against Gaussian noise at the level of ``_CALM``.
+_FIRST, _NUMBERS = (1 << 19, 500), (1 << 21, 2000)
+_CALM = 1e-3
 #: Columns that one thread takes at a time. Fixed, so that the work is cut alike on any number of threads.
 _COLUMNS = 64
 #: Columns whose noise is called Gaussian although it is not are bounded by Benjamini and Hochberg at this rate.
 _RATE = 0.01
 #: Residuals so many robust deviations away are outliers, if no more than this share of them are.
 _OUTLYING, _MOST_OUTLIERS = 8.0, 0.05
+#: Rows from which those deviations are estimated.
+_ROUGHLY = 256
 #: A residual of less than this share of the deviation of its column is what rounding left.
 _NOTHING_LEFT = 1e-6
 
@@ -62,50 +67,83 @@ def noise_facts(
         Threads; they do not change the result.
     """
     n, d = X.shape
-    step = -(-n // max(_FEWEST, _NUMBERS // d))
-    X, weight = X[::step], None if weight is None else weight[::step]
-    shares = np.full(len(X), 1 / len(X)) if weight is None else weight / weight.sum()
-    rows = 1 / float(shares @ shares)
+    first, last = (-(-n // max(fewest, numbers // d)) for numbers, fewest in (_FIRST, _NUMBERS))
+    if first > 2 * last:
+        facts, p_value = _looked(X[::first], None if weight is None else weight[::first], mean, weights, workers)
+        if p_value > _CALM and not facts.shaped.any():
+            return facts
+    return _looked(X[::last], None if weight is None else weight[::last], mean, weights, workers)[0]
+
+
+def _looked(
+    X: NDArray[np.floating], weight: Floats | None, mean: Floats, weights: sp.csr_array, workers: Workers
+) -> tuple[NoiseFacts, float]:
+    """The facts by these rows, and the p-value of Gaussian noise in all columns (Fisher's, of theirs)."""
+    from scipy.special import chdtrc
+
+    given = np.ones(len(X)) if weight is None else weight
+    rows, shares = given.sum() ** 2 / float(given @ given), (given / given.sum()).astype(np.float32)
     columns = sp.csc_array(weights)
 
     def look(part: slice) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         few = columns[:, part]
         used = np.unique(few.indices)
-        own = np.asarray(X[:, part], dtype=np.float64) - mean[part]
-        residual = own - np.asarray(X[:, used] - mean[used], dtype=np.float64) @ few[used].toarray()
+        # Columns lie one behind the other from here on: all that follows runs along them.
+        own = np.ascontiguousarray(X[:, part].T, dtype=np.float64) - mean[part, None]
+        parents = np.ascontiguousarray(X[:, used].T, dtype=np.float64) - mean[used, None]
         # Squares of the largest and the smallest numbers are out of range.
-        size = np.maximum(np.abs(own).max(axis=0), np.finfo(np.float64).tiny)
-        own, residual = own / size, residual / size
-        left = residual.std(axis=0) > _NOTHING_LEFT * own.std(axis=0)
+        size = np.maximum(np.abs(own).max(axis=1), np.finfo(np.float64).tiny)[:, None]
+        residual = ((own - few[used].T @ parents) / size).astype(np.float32)
+        own /= size
+        kurtosis, p_values, variance = _tails_and_shape(residual, shares, rows)
+        left = variance > _NOTHING_LEFT**2 * np.einsum("ij,ij,j->i", own, own, shares)
         valued = left & ~few_valued(np.asarray(X[:, part])) & (rows >= LEAST_ROWS)
-        return _kurtosis(residual, shares), _gaussian_p_values(residual, shares, rows), valued
+        return kurtosis, p_values, valued
 
-    parts = workers.map(look, tiles(d, _COLUMNS))
+    parts = workers.map(look, tiles(X.shape[1], _COLUMNS))
     kurtosis, p_values, valued = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return NoiseFacts(kurtosis, valued & _discovered(np.where(valued, p_values, 1.0)), valued)
+    p_values = np.where(valued, np.maximum(p_values, np.finfo(np.float64).tiny), 1.0)
+    together = float(chdtrc(2 * max(valued.sum(), 1), -2 * np.log(p_values).sum()))
+    return NoiseFacts(kurtosis, valued & _discovered(p_values), valued), together
 
 
-def _kurtosis(residual: Floats, shares: Floats) -> Floats:
-    square = (residual - shares @ residual) ** 2
-    variance = shares @ square
-    fourth = shares @ square**2
-    return np.asarray(np.divide(fourth, variance**2, out=np.full(len(variance), 3.0), where=variance > 0))
+def _tails_and_shape(residual: Singles, shares: Singles, rows: float) -> tuple[Floats, Floats, Floats]:
+    """Kurtosis of residuals, one in each row, p-values of their being Gaussian, a few outliers apart, and variances.
+
+    Outliers look like shape, and tell nothing.
+    """
+    centred, variance = _centred(residual, shares)
+    square = centred**2
+    kurtosis = np.divide(square**2 @ shares, variance**2, out=np.full(len(residual), 3.0), where=variance > 0)
+    p_values = _gaussian_p_values(centred, variance, shares, rows)
+    some = residual[:, :: max(1, residual.shape[1] // _ROUGHLY)]
+    middle = _middle(some)
+    reach = _OUTLYING * 1.4826 * _middle(np.abs(some - middle[:, None]))
+    outlying = (residual.max(axis=1) > middle + reach) | (residual.min(axis=1) < middle - reach)
+    for j in np.flatnonzero(outlying):
+        kept = np.abs(residual[j] - middle[j]) <= reach[j]
+        share = shares * kept
+        if share.sum() >= 1 - _MOST_OUTLIERS:
+            share /= share.sum()
+            p_values[j] = _gaussian_p_values(*_centred(residual[j : j + 1], share), share, rows)[0]
+    return kurtosis, p_values, variance
 
 
-def _gaussian_p_values(residual: Floats, shares: Floats, rows: float) -> Floats:
-    """Of Gaussian residuals, a few outliers apart: they look like shape, and tell nothing."""
-    middle = np.median(residual, axis=0)
-    deviation = np.abs(residual - middle)
-    scale = 1.4826 * np.median(deviation, axis=0)
-    kept = (deviation <= _OUTLYING * scale) * shares[:, None]
-    total = kept.sum(axis=0)
-    kept = np.where(total >= 1 - _MOST_OUTLIERS, kept, shares[:, None])
-    kept /= kept.sum(axis=0)
-    u = residual - (kept * residual).sum(axis=0)
-    sd = np.sqrt((kept * u**2).sum(axis=0))
-    u = np.divide(u, sd, out=np.zeros_like(u), where=sd > 0)
+def _middle(numbers: Singles) -> Singles:
+    return np.sort(numbers, axis=1)[:, numbers.shape[1] // 2]
+
+
+def _centred(residual: Singles, shares: Singles) -> tuple[Singles, Floats]:
+    """Residuals less their means, and their variances."""
+    centred = residual - (residual @ shares)[:, None]
+    return centred, (centred**2 @ shares).astype(np.float64)
+
+
+def _gaussian_p_values(centred: Singles, variance: Floats, shares: Singles, rows: float) -> Floats:
+    sd = np.sqrt(variance)
+    u = centred * np.divide(1, sd, out=np.zeros_like(sd), where=sd > 0).astype(np.float32)[:, None]
     even = 1 / (1 + u * u / 4)
-    found = negentropy((kept * even).sum(axis=0), (kept * (u * even)).sum(axis=0))
+    found = negentropy((even @ shares).astype(np.float64), ((u * even) @ shares).astype(np.float64))
     return np.where(sd > 0, shape_p_values(found, rows), 1.0)
 
 
