@@ -6,9 +6,11 @@ import pytest
 
 from psidag import InputError, Stochastic, bootstrap
 from psidag.data import resampling, row_counts
+from psidag.data.experiment import as_experiment
 from psidag.data.files import read_table
+from psidag.data.labelled import conditions_of
 from psidag.data.resampling import Resampler
-from psidag.data.row_counts import RowCounts
+from psidag.data.row_counts import RowCounts, StratifiedCounts
 from psidag.data.scans import Batches, Scan
 from psidag.data.sources import Summary, Table
 from psidag.learning.bootstrap import BootstrapInterrupted
@@ -143,3 +145,55 @@ def test_files_that_change_meanwhile_are_noticed():
     read.cuts = (0, 500)
     with pytest.raises(InputError, match="500 rows were read where there were 1000"):
         bootstrap(source, replicates=2)
+
+
+GROUPS = np.repeat(np.arange(5), [600, 200, 150, 49, 1])[np.random.default_rng(0).permutation(1000)]
+
+
+def test_draws_within_groups_keep_their_sizes():
+    sizes = np.bincount(GROUPS)
+    drawn = StratifiedCounts(GROUPS, None, "bootstrap", 0.5, [1])
+    for number in range(3):
+        np.testing.assert_array_equal(np.bincount(GROUPS, drawn.all(number)), sizes)
+    assert (drawn.all(0) != drawn.all(1)).any()
+    np.testing.assert_array_equal(drawn.all(1), drawn.all(1))
+    for fraction in (0.5, 0.3):
+        halves = StratifiedCounts(GROUPS, None, "subsample", fraction, [1])
+        pairs = [(halves.all(2 * k), halves.all(2 * k + 1)) for k in range(40)]
+        for one, other in pairs:
+            assert max((one + other).max(), 1) == 1
+            for times in (one, other):
+                assert (np.abs(np.bincount(GROUPS, times) - fraction * sizes) < 1).all()
+        single = [times[GROUPS == 4].sum() for pair in pairs for times in pair]
+        assert 0 < np.mean(single) < 2 * fraction
+
+
+def test_groups_of_weighted_rows():
+    weight = np.random.default_rng(1).integers(0, 4, 1000).astype(float)
+    weight[GROUPS == 4] = 0.0
+    sums = np.bincount(GROUPS, weight)
+    drawn = StratifiedCounts(GROUPS, weight, "bootstrap", 0.5, [1]).all(0)
+    np.testing.assert_array_equal(np.bincount(GROUPS, drawn, minlength=5), sums)
+    assert not drawn[weight == 0].any()
+    halves = StratifiedCounts(GROUPS, weight, "subsample", 0.5, [1])
+    assert (halves.all(0) + halves.all(1) <= weight).all()
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "subsample"])
+def test_experiments_are_drawn_within_conditions_wherever_their_rows_are(method, tmp_path, monkeypatch):
+    table = pd.DataFrame(PROBLEM.X, columns=PROBLEM.names)
+    table["set"] = np.array(["", "x1", "x2", "x1,x3", "x4"])[GROUPS]
+    table.to_parquet(tmp_path / "t.parquet", row_group_size=130)
+    held = Resampler(as_experiment(table, "set"), method, 0.4, [7])
+    monkeypatch.setattr("psidag.data.files.HOLD", 1000)
+    files = Resampler(as_experiment(tmp_path / "t.parquet", "set"), method, 0.4, [7])
+    for number in (0, 3):
+        np.testing.assert_array_equal(held.row_counts(number), files.row_counts(number))
+        left, right = (conditions_of(each.draw(number, SERIAL)) for each in (held, files))
+        assert left.settings == right.settings
+        for node in range(6):
+            assert left.count(node) == right.count(node)
+            among = np.arange(6)
+            np.testing.assert_allclose(left.covariance(node, among), right.covariance(node, among), rtol=1e-8)
+    if method == "bootstrap":
+        assert left.settings == [(1,), (1, 3), (2,), (4,)]

@@ -176,12 +176,30 @@ def test_rows_of_targets_never_seen_are_a_score(drawn):
     unseen = model.names[0]
     kept = [k for k, label in enumerate(rows.labels) if label is None or unseen not in label]
     left = [k for k in range(len(rows.X)) if k not in set(kept)]
-    found = learn(rows.X[kept], names=rows.names, interventions=[rows.labels[k] for k in kept])
-    judged = rows.X[left], [rows.labels[k] for k in left]
-    empty = PsiDAG(random_state=0).fit(rows.X[kept], interventions=None)
-    free = found.score(judged[0], interventions=[[f"x{k}" for k in range(12) if model.names[k] == unseen]] * len(left))
-    assert free > found.score(judged[0])
-    assert np.isfinite(empty.score(judged[0], interventions=[["x0"]] * len(left)))
+    labels = [rows.labels[k] for k in kept]
+    found = learn(rows.X[kept], names=[f"gene {name}" for name in rows.names], interventions=[
+        None if label is None else [f"gene {name}" for name in label] for label in labels
+    ])  # fmt: skip
+    judged = rows.X[left]
+    # An array has the columns of the model.
+    free = found.score(judged, interventions=[f"gene {unseen}"] * len(left))
+    assert free > found.score(judged)
+    empty = PsiDAG(random_state=0, threshold=100.0).fit(rows.X[kept], interventions=labels)
+    assert empty.solution_.dag.n_edges == 0
+    assert free > empty.score(judged, interventions=[unseen] * len(left))
+
+
+def test_effects_come_from_the_rows_in_which_variables_were_left_alone():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=900)
+    b = 2 * a + rng.normal(size=900)
+    b[600:] = rng.normal(-3, 1, 300)
+    labels = [None] * 600 + ["b"] * 300
+    found = learn(np.c_[a, b], names=["a", "b"], interventions=labels)
+    effect = found.effect("a", "b", np.c_[a, b], interventions=labels, replicates=200)
+    assert effect.low < 2 < effect.high
+    assert effect.high - effect.low < 0.3
+    assert found.effect("a", "b", np.c_[a, b], replicates=200).high < 1.9
 
 
 def test_what_does_not_go_together(drawn):

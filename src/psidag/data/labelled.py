@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -49,11 +50,15 @@ class LabelledTable(Table):
             self._moments = self.conditions(workers).moments()
         return self._moments
 
-    def free_rows(self, node: int, columns: NDArray[np.intp]) -> Floats:
-        """These columns in the rows in which a node was not set."""
+    def free(self, node: int) -> NDArray[np.bool_]:
+        """Of each row whether a node was left alone in it."""
         free = np.ones(len(self), dtype=bool)
         free[self.targets.rows_of(node)] = False
-        return np.asarray(self.X[np.flatnonzero(free)[:, None], columns], dtype=np.float64)
+        return free
+
+    def free_rows(self, node: int, columns: NDArray[np.intp]) -> Floats:
+        """These columns in the rows in which a node was not set."""
+        return np.asarray(self.X[np.flatnonzero(self.free(node))[:, None], columns], dtype=np.float64)
 
     def controls(self) -> NDArray[np.intp]:
         """The rows in which nothing was set."""
@@ -175,6 +180,18 @@ def conditions_of(source: Source, workers: Workers | None = None) -> Conditions 
     ask = getattr(source, "conditions", None)
     found: Conditions | None = None if ask is None else ask(workers)
     return found if found is not None and found.settings else None
+
+
+def groups_of(source: LabelledTable | LabelledScan) -> NDArray[np.intp]:
+    """For each row the number of its condition and batch, counted as they come."""
+    pieces = [Piece(source.X, source.targets)] if isinstance(source, LabelledTable) else source.pieces()
+    known: dict[tuple[Any, Any], int] = {}
+    found: list[int] = []
+    for _, targets in pieces:
+        settings = (targets.conditions[k] for k in targets.condition.tolist())
+        batches = repeat(None, len(targets)) if targets.batch is None else targets.batch.tolist()
+        found += [known.setdefault(key, len(known)) for key in zip(settings, batches, strict=True)]
+    return np.array(found, dtype=np.intp)
 
 
 def check_conditions(found: Conditions) -> None:

@@ -8,9 +8,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.data.labelled import LabelledScan, LabelledTable, Piece, is_experiment
+from psidag.data.labelled import LabelledScan, LabelledTable, Piece, groups_of, is_experiment
 from psidag.data.moments import Moments
-from psidag.data.row_counts import Counts, Resampling, RowCounts
+from psidag.data.row_counts import Counts, Resampling, RowCounts, StratifiedCounts
 from psidag.data.scans import Batches, Rows, Scan
 from psidag.data.sources import Source, Summary, Table, in_memory, is_wide, read_again
 from psidag.system.errors import InputError
@@ -34,6 +34,8 @@ class Resampler:
 
     ``"subsample"`` draws a fraction of the rows without replacement. Replicates 2k and 2k + 1 are a complementary pair:
     they have no row in common (Shah & Samworth 2013).
+
+    Rows of an experiment are drawn within each condition, so that none is lost: how many rows it has was planned.
 
     Rows that stay where they are give the replicates of a table that holds them. One pass sums up as many replicates as
     there is room for, so :meth:`read` goes before :meth:`draw`, one group of :meth:`groups` at a time.
@@ -64,6 +66,8 @@ class Resampler:
             n = len(source) if in_memory(source) else round(source.moments().count)
             weight = source.sample_weight if in_memory(source) else None
             self._counts = RowCounts(n, weight, method, fraction, entropy)
+            if isinstance(source, LabelledTable | LabelledScan):
+                self._counts = StratifiedCounts(groups_of(source), weight, method, fraction, entropy)
             return
         if method == "subsample":
             raise InputError("moments have no rows to choose from: give the table, or use method='bootstrap'")

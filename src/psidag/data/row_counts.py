@@ -106,6 +106,55 @@ class RowCounts:
         return rows if self._weight is None else np.repeat(rows, self._weight[part].astype(np.intp))
 
 
+class StratifiedCounts(RowCounts):
+    """The same within groups of rows, each of which keeps its number of rows: no condition of an experiment is lost.
+
+    A subsample has as many rows of a group as its fraction says; where that is no whole number chance decides, and the
+    two of a pair share no row all the same.
+
+    Parameters
+    ----------
+    group : array of shape (n,)
+        The group of each row, from 0 on.
+    weight, method, fraction, entropy
+        As in :class:`RowCounts`.
+    """
+
+    def __init__(
+        self,
+        group: NDArray[np.intp],
+        weight: Floats | None,
+        method: Resampling,
+        fraction: float,
+        entropy: Sequence[int],
+    ) -> None:
+        super().__init__(len(group), weight, method, fraction, entropy)
+        self._fraction = fraction
+        self._groups = by_group(group)
+
+    def _drawn(self, number: int) -> Iterator[Counts]:
+        rng, times = self.generator(number), np.zeros(self.n, dtype=np.int64)
+        for at in self._groups:
+            share = np.ones(len(at)) if self._weight is None else self._weight[at]
+            if share.any():
+                times[at] = rng.multinomial(max(1, round(float(share.sum()))), share / share.sum())
+        yield times
+
+    def _chosen(self, number: int) -> Iterator[Counts]:
+        rng, times = self.generator(number // 2), np.zeros(self.n, dtype=np.int64)
+        for at in self._groups:
+            units = rng.permutation(at if self._weight is None else np.repeat(at, self._weight[at].astype(np.intp)))
+            half, chance = self._fraction * len(units), rng.random()
+            a, b = int(half + chance), int(half + 1 - chance)
+            np.add.at(times, units[a : a + b] if number % 2 else units[:a], 1)
+        yield times
+
+
+def by_group(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """The rows of each group, where ``group`` has the number of every row's."""
+    return np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+
+
 class Tape:
     """Numbers that come in blocks, taken as many at a time as one likes."""
 

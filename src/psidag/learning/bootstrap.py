@@ -94,7 +94,8 @@ def bootstrap(
     fraction : float
         Share of the rows in a subsample, at most ½.
     solver, noise, threshold, constraints, sample_weight, missing, names, interventions
-        As in :func:`psidag.learn_dag`. A row of weight 2 is drawn as two rows.
+        As in :func:`psidag.learn_dag`. A row of weight 2 is drawn as two rows. With interventions rows are drawn within
+        each condition (and batch), which keeps its number of rows.
     max_time : float, optional
         Seconds after which what is there is returned, with a status that says so.
     random_state : int, Generator or RandomState, optional

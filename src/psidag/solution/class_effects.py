@@ -10,6 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from psidag.data.labelled import LabelledTable, groups_of
+from psidag.data.row_counts import by_group
+from psidag.data.sources import Table
 from psidag.graph.dag import DAG
 from psidag.graph.extension import extension
 from psidag.graph.orientation import ContradictionError, neighbours, open_colliders
@@ -153,20 +156,30 @@ def effect_error(dag: DAG, noise_variance: Floats, n: float, source: int, target
 
 
 def resampled_interval(
-    rows: Floats, dag: DAG, source: int, target: int, replicates: int, rng: np.random.Generator
+    table: Table, dag: DAG, source: int, target: int, replicates: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The 95 % interval of a total effect over draws of the rows, the weights fitted anew in the same DAG."""
+    """The 95 % interval of a total effect over draws of the rows, the weights fitted anew in the same DAG.
+
+    Of an experiment rows are drawn within each condition, and those in which a variable was set do not enter its
+    equation.
+    """
     below, above = dag.descendants(dag.names[source]), {*dag.ancestors(dag.names[target]), dag.names[target]}
     path = [dag.index(name) for name in below if name in above]
     columns = sp.csc_array(dag.weights)
+    groups, free = [np.arange(len(table))], {}
+    if isinstance(table, LabelledTable):
+        groups = by_group(groups_of(table))
+        free = {j: table.free(j) for j in path}
     found = np.zeros(replicates)
     for k in range(replicates):
-        drawn = rows[rng.integers(len(rows), size=len(rows))]
-        drawn = drawn - drawn.mean(axis=0)
+        drawn = np.concatenate([at[rng.integers(len(at), size=len(at))] for at in groups])
         effect = {source: 1.0}
         for j in path:
             parents = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
-            weights = np.linalg.lstsq(drawn[:, parents], drawn[:, j])[0]
+            at = drawn[free[j][drawn]] if free else drawn
+            rows = table.X[at[:, None], [*parents, j]].astype(np.float64)
+            rows -= rows.mean(axis=0)
+            weights = np.linalg.lstsq(rows[:, :-1], rows[:, -1])[0]
             effect[j] = sum(
                 float(w) * effect.get(i, 0.0) for i, w in zip(parents.tolist(), weights.tolist(), strict=True)
             )

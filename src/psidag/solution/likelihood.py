@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.interventions import Targets
+from psidag.data.labelled import LabelledTable
+from psidag.data.sources import Table
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +36,13 @@ def log_likelihood(mean_square: Floats, variance: Floats) -> float:
     positive = variance[variance > 0]
     v = np.maximum(variance, 1e-9 * float(positive.min(initial=1.0)))
     return -0.5 * float(np.sum(np.log(2 * math.pi * v) + mean_square / v))
+
+
+def row_log_likelihood(weights: sp.csr_array, intercept: Floats, variance: Floats, table: Table) -> float:
+    """The mean Gaussian log-likelihood of the rows of a table, in which what was set is not judged."""
+    if isinstance(table, LabelledTable):
+        return free_log_likelihood(weights, intercept, variance, table.X, table.targets)
+    return log_likelihood(squared_residuals(weights, intercept, table.X), variance)
 
 
 def free_log_likelihood(

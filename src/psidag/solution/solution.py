@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from psidag.data.experiment import as_experiment
 from psidag.data.frames import labelled, labelled_column
-from psidag.data.ingest import as_source
-from psidag.data.labelled import LabelledTable
 from psidag.data.sources import Table, in_memory
 from psidag.exchange.content import Content
 from psidag.graph import separation
@@ -29,7 +27,7 @@ from psidag.solution import class_effects, effects, prediction, storage
 from psidag.solution.confidence import Confidence
 from psidag.solution.diagnostics import Diagnostics, diagnose
 from psidag.solution.edges import EdgeTable, direction_columns
-from psidag.solution.likelihood import free_log_likelihood, log_likelihood, squared_residuals
+from psidag.solution.likelihood import row_log_likelihood
 from psidag.solution.noise import NoiseModel
 from psidag.solution.origin import Origin
 from psidag.solution.residuals import ResidualChecks, check_residuals
@@ -163,11 +161,8 @@ class Solution:
         interventions : str, sequence or Interventions, optional
             What was set in each row; it is not judged, all else is.
         """
-        table = as_experiment(data, interventions, least_rows=1, whole=False)
-        if isinstance(table, LabelledTable):
-            return free_log_likelihood(self.dag.weights, self.intercept, self.residual_variance, table.X, table.targets)
-        found = squared_residuals(self.dag.weights, self.intercept, self._rows(data).X)
-        return log_likelihood(found, self.residual_variance)
+        model = self.dag.weights, self.intercept, self.residual_variance
+        return row_log_likelihood(*model, self._rows(data, interventions))
 
     def total_effect(self, source: str, target: str, *, holding: Sequence[str] = ()) -> float:
         """How much the target changes when the source is set one unit higher, along all directed paths.
@@ -189,8 +184,9 @@ class Solution:
         return {name: float(effect[self.dag.index(name)]) for name in self.dag.descendants(source)}
 
     def effect(
-        self, source: str, target: str, data: Any = None, *, replicates: int = 200, seed: Seed = 0
-    ) -> class_effects.Effect:
+        self, source: str, target: str, data: Any = None, interventions: Any = None, *,
+        replicates: int = 200, seed: Seed = 0,
+    ) -> class_effects.Effect:  # fmt: skip
         """The total effect with its standard error, its 95 % interval, and its range over all DAGs that fit.
 
         Parameters
@@ -200,6 +196,8 @@ class Solution:
         data : DataFrame, Arrow table, array or path, optional
             The training rows: the interval then comes from this many draws of them, with the weights fitted anew in the
             same graph. Without them it is that of a normal distribution.
+        interventions : str, sequence or Interventions, optional
+            What was set in each of the rows.
         replicates : int
             How many draws.
         seed : int or Generator
@@ -216,7 +214,7 @@ class Solution:
         if data is None:
             bounds = class_effects.normal_interval(value, error)
         else:
-            rows = self._rows(data).X.astype(np.float64)
+            rows = self._rows(data, interventions)
             bounds = class_effects.resampled_interval(rows, dag, *ends, replicates, np.random.default_rng(seed))
         members = class_effects.effects_over_class(dag, self.graph, self.residual_variance, *ends)
         return class_effects.Effect(value, error, *bounds, members)
@@ -311,8 +309,9 @@ class Solution:
         """
         return check_residuals(self._rows(data).X, self.dag, self.intercept)
 
-    def _rows(self, data: Any) -> Table:
-        source = as_source(data, least_rows=1)
+    def _rows(self, data: Any, interventions: Any = None) -> Table:
+        names = None if interventions is None else self.names
+        source = as_experiment(data, interventions, names=names, least_rows=1, whole=False)
         if not in_memory(source):
             raise InputError("the rows themselves are needed, as a table or an array")
         if source.d != self.dag.d:
