@@ -9,9 +9,10 @@ from psidag import Constraints, learn_dag
 from psidag.data.correlations import correlations
 from psidag.data.ingest import as_source
 from psidag.directions.calibration import CURVES, MARK, ODDS, discoveries
-from psidag.directions.claims import Grounds, claim_directions
+from psidag.directions.claims import Grounds, _Claims, claim_directions
 from psidag.graph.extension import check
 from psidag.graph.orientation import open_colliders
+from psidag.graph.partial import CONFLICT, REASONS
 from psidag.simulate import simulate
 from psidag.stages.within_order import search_penalty
 from psidag.system.parallel import SERIAL, workers
@@ -80,6 +81,18 @@ def test_units_and_threads_change_nothing():
         other = claimed(p.X * factors, p.dag, shape=True, threads=threads)
     assert graph.directed_edges() == other.directed_edges()
     np.testing.assert_array_equal(graph.reason, other.reason)
+
+
+@pytest.mark.parametrize("order", [("collider", "shape"), ("shape", "collider")])
+def test_sources_in_opposite_directions_leave_an_edge_open(order):
+    p = problem(0)
+    claims = _Claims(p.dag, Grounds(correlations(as_source(p.X), SERIAL), 10.0), Constraints().bind(p.names), SERIAL)
+    rows = np.array([0, 1])
+    for reason, sure in zip(order, (-30.0, 10.0) if order[0] == "collider" else (10.0, -30.0), strict=True):
+        delta = np.array([sure, 10.0])
+        claims._claim(reason, rows, delta, CURVES["collider"](delta))
+    claims.settle()
+    assert claims.reason[:2].tolist() == [CONFLICT, REASONS.index(order[1])]
 
 
 def test_knowledge_directs_what_it_says_and_what_follows():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
 from psidag import Moments, Solution, learn_dag
 from psidag.simulate import simulate
@@ -32,6 +33,17 @@ def test_a_chain_beside_an_id_keeps_its_connections():
     X = np.column_stack([np.arange(500.0), a, b, b + e[1]])
     found = learn_dag(X, names=["id", "a", "b", "c"], random_state=0)
     assert {frozenset(edge[:2]) for edge in found.dag.edges()} == {frozenset("ab"), frozenset("bc")}
+
+
+@pytest.mark.parametrize("noise", ["auto", "unequal"])
+def test_a_real_table_has_the_same_graph_in_any_units(noise):
+    X, names = load_wine(return_X_y=True)[0], load_wine().feature_names
+    factors = 10.0 ** np.random.default_rng(0).uniform(-6, 6, X.shape[1])
+    one, other = (learn_dag(rows, names=names, noise=noise, random_state=0) for rows in (X, X * factors))
+    assert one.noise.chosen == "unequal"
+    assert one.graph.directed_edges() == other.graph.directed_edges()
+    assert one.graph.undirected_edges() == other.graph.undirected_edges()
+    assert min(abs(edge.weight) / edge.standard_error for edge in one.edges()) > 1.9
 
 
 def test_without_rows_the_loss_is_said():

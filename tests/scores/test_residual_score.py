@@ -104,6 +104,19 @@ def test_only_what_explains_something_is_promising():
     assert score.promising(3, (0,), [1, 2]) == [1]
 
 
+def test_parents_that_explain_nothing_are_idle_the_least_first():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(500, 4))
+    X[:, 3] += X[:, 0] + 0.05 * X[:, 1]
+    score = score_of(X)
+    assert score.idle(3, (0,)) == []
+    idle = score.idle(3, (0, 1, 2))
+    assert set(idle) <= {1, 2}
+    gain = {i: score.cost(3, tuple(p for p in (0, 1, 2) if p != i)) - score.cost(3, (0, 1, 2)) for i in idle}
+    assert idle == sorted(idle, key=gain.get)
+    assert 2 in idle
+
+
 def test_too_many_parents_cost_infinitely_much():
     assert score_of(table(6), max_parents=1).cost(0, (1, 2)) == math.inf
 

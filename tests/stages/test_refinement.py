@@ -97,6 +97,20 @@ def test_at_its_end_no_single_edge_pays(seed, d):
             assert total(score, other) > here - 1e-5
 
 
+def test_idle_edges_go_but_for_required_ones():
+    class Idle:
+        def cost(self, node, parents):
+            return 0.0
+
+        def idle(self, node, parents):
+            return [i for i in parents if i < 2]
+
+    known = Constraints(required_edges=[("x0", "x3")]).bind(default_names(4))
+    climb = Climb(Idle(), sp.csr_array(np.triu(np.ones((4, 4)), 1)), known)
+    assert climb.drop_idle() == 4
+    assert sorted(zip(*climb.graph().nonzero(), strict=True)) == [(0, 3), (2, 3)]
+
+
 @given(st.integers(0, 10**6))
 @settings(max_examples=10, deadline=None)
 def test_prior_knowledge_holds_throughout(seed):

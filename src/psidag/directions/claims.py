@@ -122,7 +122,8 @@ class _Claims:
         count = len(self.sources)
         self.reason = np.full(count, NOTHING, dtype=np.int8)
         self.delta, self.probability = np.zeros(count), np.full(count, 0.5)
-        self.contradicted = np.zeros(count, dtype=bool)
+        self.against = np.zeros(count, dtype=bool)
+        """Edges that a source has surely the other way."""
 
     def graph(self) -> PartialGraph:
         """Ask all sources, and draw the conclusions."""
@@ -134,8 +135,12 @@ class _Claims:
             self._by_equal_variances()
         if self.grounds.rows is not None and self.grounds.by_shape:
             self._by_shape(thinned(self.grounds.rows), self.grounds.of_shape)
-        self.reason[self.contradicted] = CONFLICT
+        self.settle()
         return self._closed()
+
+    def settle(self) -> None:
+        """What one source claims and another is surely against is a conflict."""
+        self.reason[self.against & (self.reason != NOTHING)] = CONFLICT
 
     def _by_knowledge(self) -> None:
         bare = PartialGraph.from_arrays(self.dag.names, self.sources, self.targets, False)
@@ -217,7 +222,7 @@ class _Claims:
             rows = np.sort(np.concatenate([rows, directed]))
         tests, tested = self._tests(few, rows)
         rows, claims = rows[tested], tests.claims
-        self.contradicted[rows[(claims < 0) & (self.reason[rows] != NOTHING)]] = True
+        self.against[rows[claims < 0]] = True
         inside = self.reason[rows] == NOTHING
         # False claims are bounded over all edges that nothing else directs, whether they can be tested or not.
         p_values = np.ones(int(np.sum(self.reason == NOTHING)))
@@ -245,11 +250,11 @@ class _Claims:
         return profile.differences(score, self._pairs(rows), self.workers, settled=settled)
 
     def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats, probability: Floats) -> None:
-        """Keep the evidence, and the claims that it supports; what points the other way as surely contradicts them."""
+        """Keep the evidence, the claims that it supports, and what it is surely against, whoever claims that."""
         better = np.abs(delta) > np.abs(self.delta[rows])
         self.delta[rows[better]], self.probability[rows[better]] = delta[better], probability[better]
         self.reason[rows[probability >= MARK]] = REASONS.index(reason)
-        self.contradicted[rows[(probability <= 1 - MARK) & (self.reason[rows] != NOTHING)]] = True
+        self.against[rows[probability <= 1 - MARK]] = True
 
     def _closed(self) -> PartialGraph:
         """The graph with what follows from its directions, as far as the data bear that out.

@@ -84,7 +84,7 @@ def judged_by_shape(shaped: NDArray[np.bool_], valued: NDArray[np.bool_]) -> NDA
     """The columns whose shape counts in a refinement: all that can have one, once most of them are seen to.
 
     At few rows a test misses columns that are like the others, and edges between the two kinds are then turned by the
-    shape of one end alone (benchmarks/directions.md, "shape of few rows").
+    shape of one end alone (benchmarks/directions.md, "small").
     """
     shaped = shaped & valued
     return valued if 2 * int(shaped.sum()) > int(valued.sum()) else shaped

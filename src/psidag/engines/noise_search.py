@@ -120,8 +120,9 @@ class NoiseSearch:
         return self.search.max_rounds
 
     def memory(self, n: int, d: int) -> float:
-        """Bytes at the most, beside the data."""
-        return self.search.memory(n, d)
+        """Bytes at the most, beside the data: those of the search, and rows in single precision for their shape."""
+        shaped = self.asked != "equal" and (self.decided is None or bool(self.decided.shape))
+        return self.search.memory(n, d) + (4.0 * n * d if shaped else 0.0)
 
     def init(self, task: Task) -> State:
         """The first search; tables that look standardised need none under the equal score."""
@@ -334,6 +335,8 @@ class NoiseSearch:
     def _refine(self, task: Task, state: State, climb: Climb) -> tuple[State, Progress]:
         """A round of changes of single edges; when none pays, the prior that the new graph speaks for."""
         changes, steps = climb.round(), state.steps + 1
+        if not changes:
+            climb.drop_idle()
         graph, data = climb.graph(), state.data
         live = data.sd > 0
         per_row = climb.total() / data.count + float(np.log(data.variance[live]).sum())

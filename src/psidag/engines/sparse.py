@@ -41,7 +41,7 @@ from psidag.engines.network_state import dump_network, restore_network
 from psidag.graph.order import Order, order_change
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
-from psidag.scores.policy import SMALLEST_GAIN
+from psidag.scores.policy import SMALLEST_GAIN, rounded_loss
 from psidag.search._network import Network, drain, resample
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import most_parents, search_penalty
@@ -378,7 +378,7 @@ class Sparse:
         mean = task.score.typical_variance(v)
         per_edge = state.penalty / (data.count * data.d)
         loss = 0.5 * data.d * mean * math.exp(per_edge * found.weights.nnz)
-        return Candidate(found.order, found.weights, loss)
+        return Candidate(found.order, found.weights, rounded_loss(loss, data.count * data.d))
 
     def _count(self, state: State) -> tuple[State, Progress]:
         steps = 0 if state.net is None else state.net.counters[0]

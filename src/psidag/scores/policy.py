@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 #: A score that falls by less than this has not fallen but for rounding. Scores are in units of twice the
@@ -44,3 +45,17 @@ class Policy:
     far: tuple[float, int] = (100.0, 30)
     restarts: int = 0
     restarts_up_to: int = 0
+
+
+def rounded_loss(loss: float, numbers: float) -> float:
+    """The loss, whose logarithm is the score of each of so many numbers, up to the smallest gain.
+
+    Graphs whose scores differ by rounding alone then have the same loss, whatever the units of the data.
+
+    Examples
+    --------
+    >>> rounded_loss(0.1 + 0.2, 1000) == rounded_loss(0.3, 1000)
+    True
+    """
+    steps = numbers / SMALLEST_GAIN
+    return math.exp(round(math.log(loss) * steps) / steps) if 0 < loss < math.inf else loss

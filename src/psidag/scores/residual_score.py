@@ -21,6 +21,8 @@ Parents = tuple[int, ...]
 #: A further parent is tried if it gains at least this share of its price in variance alone (benchmarks/directions.md,
 #: "small", judges it).
 _WORTH_TRYING = 0.5
+#: A parent that gains less in variance alone has a coefficient of less than about two standard errors.
+_TWO_ERRORS = 4.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,10 +163,22 @@ class ResidualScore:
 
     def promising(self, node: int, parents: Parents, candidates: Sequence[int]) -> list[int]:
         """The candidates that explain enough of what the parents leave over of the node."""
+        gain = self._gained(node, parents, candidates)
+        return [i for i, worth in zip(candidates, gain > _WORTH_TRYING * self.price, strict=True) if worth]
+
+    def idle(self, node: int, parents: Parents) -> list[int]:
+        """The parents that explain next to nothing of what the others leave over of the node, the least first.
+
+        They are there for what they do to the shape of the residual, which a linear relation does not account for.
+        """
+        gain = [self._gained(node, tuple(p for p in parents if p != i), [i])[0] for i in parents]
+        return [i for worth, i in sorted(zip(gain, parents, strict=True)) if worth < _TWO_ERRORS]
+
+    def _gained(self, node: int, parents: Parents, candidates: Sequence[int]) -> Floats:
+        """What each candidate, as a further parent, takes off the part of the score that is variance."""
         share = np.zeros(len(candidates))
         explained(self.sample.entries, node, _ints(parents), _ints(candidates), share)
-        gain = -self.sample.count * np.log1p(-np.minimum(share, 1 - 1e-12))
-        return [i for i, worth in zip(candidates, gain > _WORTH_TRYING * self.price, strict=True) if worth]
+        return np.asarray(-self.sample.count * np.log1p(-np.minimum(share, 1 - 1e-12)))
 
     def _measured(
         self, queries: Sequence[tuple[int, Parents]], shaped: NDArray[np.bool_]

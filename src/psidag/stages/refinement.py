@@ -29,8 +29,9 @@ _QUERIES = 32
 class Cost(Protocol):
     """What a graph costs, node by node; bound to the data.
 
-    Two more methods are used where a score has them: ``costs(queries)``, the costs of many ``(node, parents)`` at once,
-    and ``promising(node, parents, candidates)``, those of the candidates that are worth trying as a further parent.
+    More methods are used where a score has them: ``costs(queries)``, the costs of many ``(node, parents)`` at once,
+    ``promising(node, parents, candidates)``, those of the candidates that are worth trying as a further parent, and
+    ``idle(node, parents)``, the parents that should not stay in the end whatever they cost, the first to go first.
     """
 
     def cost(self, node: int, parents: Parents) -> float:
@@ -157,6 +158,18 @@ class Climb:
         if not made:
             self.stale = set()
         return made
+
+    def drop_idle(self) -> int:
+        """Take out edges that the score calls idle, one after another at each node; returns how many."""
+        idle = getattr(self.costs.score, "idle", None)
+        if idle is None:
+            return 0
+        dropped = 0
+        for j in range(self.edges.d):
+            while gone := [i for i in idle(j, self.edges.parents(j)) if self.may_go(i, j)]:
+                self.edges.remove(gone[0], j)
+                dropped += 1
+        return dropped
 
     def moves(self, nodes: Iterable[int], additions: bool = True) -> list[Move]:
         """All changes of single edges at these nodes, whether they pay or not."""
