@@ -20,9 +20,12 @@ from psidag.graph.dag import DAG
 from psidag.graph.order import CycleError
 from psidag.run.loop import Task, run
 from psidag.scores.gaussian import UNEQUAL
-from psidag.system.parallel import SERIAL
+from psidag.system.parallel import SERIAL, Workers
 
 Floats = NDArray[np.float64]
+
+#: Searches side by side. Fixed, so that the result does not depend on the number of threads.
+_AT_ONCE = 8
 
 
 def search_again(
@@ -33,6 +36,7 @@ def search_again(
     bounds: Floats,
     mark: float,
     known: BoundConstraints,
+    workers: Workers,
 ) -> Floats:
     """Lower bounds on Δ of the unequal score: the best graphs that the search finds with an edge the other way.
 
@@ -55,6 +59,8 @@ def search_again(
         The Δ below which nothing is claimed.
     known : BoundConstraints
         Prior knowledge.
+    workers : Workers
+        Threads; they do not change the result.
     """
     if data.matrix is None:
         return bounds
@@ -64,23 +70,23 @@ def search_again(
     index = {edge: k for k, edge in enumerate(edges)}
     waiting = set(np.flatnonzero(bounds >= mark).tolist())
     while waiting:
-        k = max(waiting, key=lambda e: (bounds[e], -e))
-        waiting.discard(k)
-        a, b = edges[k]
-        found = _best_with(source, (b, a), known, data.count)
-        if found is None:
-            continue
-        difference = _total(score, found) - total
-        for u, v in zip(*(end.tolist() for end in found.nonzero()), strict=True):
-            turned = index.get((v, u), -1)
-            if turned >= 0:
-                bounds[turned] = min(bounds[turned], difference)
-                if bounds[turned] < mark:
-                    waiting.discard(turned)
+        ranked = sorted(waiting, key=lambda e: (-bounds[e], e))[:_AT_ONCE]
+        waiting.difference_update(ranked)
+        turned = [edges[k][::-1] for k in ranked]
+        for found in workers.map(lambda edge: _best_with(source, edge, known), turned):
+            if found is None:
+                continue
+            difference = _total(score, found) - total
+            for u, v in zip(*(end.tolist() for end in found.nonzero()), strict=True):
+                k = index.get((v, u), -1)
+                if k >= 0:
+                    bounds[k] = min(bounds[k], difference)
+                    if bounds[k] < mark:
+                        waiting.discard(k)
     return bounds
 
 
-def _best_with(source: Source, edge: tuple[int, int], known: BoundConstraints, count: float) -> sp.csr_array | None:
+def _best_with(source: Source, edge: tuple[int, int], known: BoundConstraints) -> sp.csr_array | None:
     """The graph that the search finds if this edge is required; None where that contradicts what is known."""
     wanted = replace(
         known, names=source.names, required=np.unique(np.concatenate([known.required, [edge]]), axis=0).astype(np.intp)

@@ -180,7 +180,8 @@ class _Claims:
         delta = self._differences("collider", score, rows, settled=settled, profile=profile)
         if self.dag.d <= _WHOLE:
             mark = CURVES["collider"].mark
-            delta = search_again(self.dag, self.grounds.data, score, self._pairs(rows), delta, mark, known)
+            pairs = self._pairs(rows)
+            delta = search_again(self.dag, self.grounds.data, score, pairs, delta, mark, known, self.workers)
         return delta, CURVES["collider"](delta)
 
     def _over_all_graphs(self, score: Costs, rows: NDArray[np.intp], known: BoundConstraints) -> tuple[Floats, Floats]:
