@@ -23,3 +23,17 @@ def test_info_takes_as_long_as_the_table_is_wide(call, tmp_path):
     code, out, _ = call("info", "wide.npy")
     assert code == 0
     assert "60,000 columns" in out
+
+
+def test_mistakes_are_told_in_words_of_the_command_line(call, tmp_path):
+    (tmp_path / "gaps.csv").write_text("a,b\n1,2\n,3\n2,5\n4,4\n")
+    (tmp_path / "one.csv").write_text("a\n1\n2\n4\n")
+    code, _, err = call("fit", "gaps.csv")
+    assert code == 2
+    assert "values are missing: 'a' in 1 of 4 rows" in err
+    assert "--missing drop" in err
+    assert "NaN" not in err
+    assert 'missing="' not in err
+    code, _, err = call("fit", "one.csv")
+    assert code == 2
+    assert err.endswith("psidag: a graph needs at least two columns\n")

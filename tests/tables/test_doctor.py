@@ -62,6 +62,17 @@ NASTY = {
         for k, (name, column) in enumerate(zip("abc", (A, B, C), strict=True))
     },
     "text with gaps": {"city": np.where(A > 1, None, LETTERS[RNG.integers(0, 3, N)]), "b": B, "c": C},
+    "remarks": {
+        "remark": np.where(np.arange(N) % 5 == 0, LETTERS[RNG.integers(0, 3, N)], None),
+        "smoker": np.where(np.arange(N) % 10 == 0, None, np.where(A > 0, "yes", "no")),
+        "b": B,
+        "c": C,
+    },
+    "mostly one country": {"country": np.where(np.arange(N) < 2, ["NL", "BE"] * (N // 2), "DE"), "b": B, "c": C},
+    "the rest of a day": {"asleep": 8 + A, "awake": 16 - A, "b": B},
+    "one of numbers": {"price": np.exp(A), "sold": np.where(B > 0, "yes", "no")},
+    "many columns of words": {f"w{k}": LETTERS[RNG.integers(0, 3, N)] for k in range(7)},
+    "missing in most rows": {"seldom": np.where(np.arange(N) % 5, np.nan, A), "a": A + B, "b": B, "c": C},
     "odd names": {"a,b": A, "c d": B, "*": C, "[x]": A - C},
 }
 
@@ -101,6 +112,9 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
         for sign, size, column in re.findall(rf"(?:^| )([-+]?) ?((?:[\d.e-]+ )?)({columns})(?=$| [-+])", terms):
             rest = rest - (-1 if sign == "-" else 1) * float(size or 1) * plain[column]
         assert np.ptp(rest.dropna()) < 1e-2 * np.ptp(plain[name])
+    if found["complete"] is not None:
+        used = frame[[*numbers, *found["kept"]]].replace([np.inf, -np.inf], np.nan)
+        assert found["complete"] == len(used.dropna())
     if found["next"] is None:
         assert title in ("all text", "one column", "one row")
     else:
@@ -113,19 +127,19 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
     ("title", "parts"),
     [
         ("seldom there", ["1 yes/no", "missing"]),
-        ("codes", ["-999 in a", "--prepare"]),
-        ("ids and text", ["'id'", "'who' is id", "--prepare"]),
+        ("codes", ["-999 in 'a'", "--prepare"]),
+        ("ids and text", ["'id'", "'who' is an id", "--prepare"]),
         ("dates", ["makes days of it"]),
         ("categories", ["makes columns of 1 and 0 of it"]),
         ("sums", ["total", "part", "rest", "= "]),
         ("units", ["--noise auto", "a factor of"]),
-        ("outliers", ["outliers", "'a (1)'"]),
+        ("outliers", ["outliers", "'a' (1)"]),
         ("positive outliers", ["--prepare --log"]),
         ("sums", ["total = part + rest"]),
         ("nearly a sum", ["total ≈ part + rest"]),
         ("sum and nearly a sum", ["total = a + b", "near ≈ a + c"]),
-        ("money", ["'price' is number", "makes plain numbers of it", "--prepare -o"]),
-        ("thousands", ["'people' is number"]),
+        ("money", ["'price' holds numbers", "makes plain numbers of it", "--prepare -o"]),
+        ("thousands", ["'people' holds numbers"]),
         ("may be thousands", ["'people' is text"]),
         ("one column", ["a graph needs two columns", "200 rows, 1 column\n"]),
         ("one row", ["too few to tell an edge from chance"]),
@@ -133,9 +147,15 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
         ("sorted", ["just sorted"]),
         ("gaps everywhere", ["0 of 200 rows are complete", "--missing pairwise"]),
         ("text with gaps", ["--prepare --missing"]),
-        ("seldom there", ["complete rows:"]),
+        ("seldom there", ["rows that have all numbers:"]),
         ("time", ["consecutive rows are alike in", "--lags 1"]),
         ("wide", ["too few to tell an edge from chance; if rows are the variables, transpose"]),
+        ("remarks", ["'smoker' 20", "180 of 200 rows are complete", "leave it out", "4 columns, 3 once prepared"]),
+        ("mostly one country", ["'country' is a category (line 2: 'NL'): leave it out"]),
+        ("the rest of a day", ["asleep = 24 - awake"]),
+        ("many columns of words", ["2 more are not numbers", "7 columns, 14 once prepared"]),
+        ("missing in most rows", ["without 'seldom', missing in most rows, 200 would be", "--exclude seldom -o"]),
+        ("categories", ["1 category, 2 numbers"]),
         ("plain", ["missing    none", "auto takes sparse", "notears", "enough for all but weak edges"]),
     ],
 )
@@ -151,15 +171,18 @@ def test_what_matters_is_said(call, tmp_path, title, parts):
     [
         ("nothing and nothing", ["duplicate"]),
         ("years", ["ids"]),
-        ("an id in large units", ["hard to believe"]),
-        ("a code in large units", ["hard to believe"]),
+        ("an id in large units", ["different units"]),
+        ("a code in large units", ["different units"]),
         ("outliers", ["--log"]),
         ("categories", ["--missing drop", "--missing pairwise"]),
         ("two rows", ["strong edges", "yes/no"]),
         ("one column", ["enough", "standardised"]),
         ("seldom there", ["'sex': isolated"]),
-        ("thousands", ["'people' is id"]),
+        ("thousands", ["'people' is an id"]),
         ("copies in other units", ["duplicate"]),
+        ("one of numbers", ["standard deviations", "standardised"]),
+        ("remarks", ["200 of 200"]),
+        ("units", ["e+0"]),
     ],
 )
 def test_what_is_not_so_is_not_said(call, tmp_path, title, parts):

@@ -144,3 +144,16 @@ def test_a_broken_excel_file_is_named(tmp_path):
     (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04 not a book")
     with pytest.raises(InputError, match=r"t\.xlsx"):
         read_table(tmp_path / "t.xlsx")
+
+
+def test_rare_categories_and_seldom_remarks_make_no_columns():
+    word = ["common"] * 60 + ["known"] * 30 + ["rare"] * 3 + ["odd"] * 2 + [None] * 5
+    table = prepare({"word": word, "remark": ["late", "early", "never"] * 5 + [None] * 85, "x": [*range(99), 7]})
+    assert table.names == ("word=known", "x")
+    assert any("'word': 'known' = 1, 'common' = 0, or one of 2 rare others" in step for step in table.steps)
+    assert any("'remark' left out: only 15 of 100 rows have a value" in step for step in table.steps)
+    mostly = prepare({"word": ["DE"] * 98 + ["NL", "BE"], "x": [*range(99), 7]})
+    assert mostly.names == ("x",)
+    assert "nearly all rows have 'DE'" in mostly.steps[0]
+    few = prepare({"word": ["a", "b", "c", "a"], "x": [1, 2, 3, 5.5]})
+    assert few.names == ("word=b", "word=c", "x")

@@ -163,3 +163,17 @@ def test_open_directions_have_no_head():
     styles = [type(patch.get_arrowstyle()).__name__ for patch in ax.patches]
     assert sorted(styles) == ["Curve", "CurveFilledB"]
     assert sorted(text.get_text() for text in ax.texts[3:]) == ["2", "3?"]
+
+
+def test_a_long_edge_runs_around_what_stands_in_its_way():
+    # Of three in a row, the edge from the first to the last cannot be straight.
+    ax = plot_graph(DAG.from_edges([("a", "b"), ("b", "c"), ("a", "c")]))
+    ax.figure.canvas.draw()
+    spots = dict(zip("abc", ax.transData.transform(ax.collections[0].get_offsets()), strict=True))
+    ends = [("a", "b"), ("a", "c"), ("b", "c")]
+    for (source, target), arrow in zip(ends, arrows(ax), strict=True):
+        line = arrow.get_path().interpolated(50).vertices
+        points = ax.transData.transform(line) if arrow.get_path().vertices.max() < 20 else line
+        assert np.hypot(*(points[0] - spots[source])) < np.hypot(*(points[0] - spots[target]))
+        other = next(name for name in "abc" if name not in (source, target))
+        assert np.hypot(*(points - spots[other]).T).min() > 6

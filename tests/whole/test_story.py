@@ -45,7 +45,14 @@ def test_the_whole_way(call, clinic):
         return out, err
 
     out, _ = run("psidag info clinic.csv")
-    for part in ("'patient' is id", "'sex' is yes/no", "'visit' is date", "-999 in pressure", "'exercise' 22", "Next:"):
+    for part in (
+        "'patient' is an id",
+        "'sex' has two values",
+        "'visit' is a date",
+        "-999 in 'pressure'",
+        "'exercise' 22",
+        "Next:",
+    ):
         assert part in out, out
     suggested = out.split("Next:")[1].strip()
     assert "--prepare" in suggested

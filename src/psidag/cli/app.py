@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from psidag.cli.console import complain, show_warning
+from psidag.cli.console import complain, in_flags, show_warning
 from psidag.system.errors import InputError
 from psidag.system.interrupts import INTERRUPTS
 
@@ -78,7 +78,7 @@ def _usage(error: Any) -> str:
 
 
 def _fail(message: str) -> int:
-    complain(" ".join(message.split()))
+    complain(in_flags(" ".join(message.split())))
     return 2
 
 

@@ -10,6 +10,12 @@ from typing import Any
 from psidag.system.errors import CheckpointWarning, DataWarning
 from psidag.system.text import printable, printable_json
 
+#: Words that scikit-learn asks of its estimators, and what they are to somebody with a table.
+_WORDS = (
+    (re.compile(r"\bInput X contains NaN\b"), "values are missing"),
+    (re.compile(r"\bInput X contains infinity\b"), "values are infinite"),
+    (re.compile(r"\bFound array with .*? is required: "), ""),
+)
 #: A setting as Python writes it.
 _SETTING = re.compile(r"""\b(noise|missing|solver|max_time|max_memory|threshold)=["'](\w+)["']""")
 
@@ -50,6 +56,8 @@ def in_flags(text: str) -> str:
     >>> in_flags("consider noise='unequal'")
     'consider --noise unequal'
     """
+    for known, said in _WORDS:
+        text = known.sub(said, text)
     return _SETTING.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
 
 

@@ -184,7 +184,8 @@ def fit(
     if lags is not None:
         data, known = with_past(data, lags, series_of(table, group, rows), known)
     check_space(outputs, len(data.names))
-    note_kinds(data)
+    if not prepare:
+        note_kinds(data)
     options: dict[str, Any] = {
         "solver": _with_penalty(solver, penalty),
         "noise": noise,

@@ -25,8 +25,19 @@ Examples:
 
   psidag info model.psidag
 """
-#: What kinds are called where they are counted.
-_KINDS = {"number": "numbers", "integer": "whole numbers", "few values": "with few values", "category": "of categories"}
+#: What several columns of a kind are called where they are counted.
+_MANY = {"number": "numbers", "integer": "whole numbers", "category": "categories", "date": "dates", "id": "ids"}
+#: What is said of a column of words.
+_IS = {
+    "category": "is a category",
+    "constant": "has one value only",
+    "date": "is a date",
+    "empty": "is empty",
+    "id": "is an id",
+    "number": "holds numbers written with signs",
+    "text": "is text",
+    "yes/no": "has two values",
+}
 #: What --prepare makes of columns that are not numbers.
 _MADE = {"yes/no": "1 and 0", "category": "columns of 1 and 0", "date": "days", "number": "plain numbers"}
 #: Columns that are named in one line; the others are counted.
@@ -55,25 +66,34 @@ def info(
     found = profile_table(data)
     checkup = examine(data, text_columns(table, data, rows), found)
     plain = without_oddities(data, checkup)
+    together = found.complete_rows
     if plain is not data:
         # Of columns together, what is said is what holds without ids and codes.
         seen = profile_table(plain)
-        together = ("collinear", "nearly", "combinations", "sd_range", "r2_range", "r2_median")
-        found = found._replace(**{key: getattr(seen, key) for key in together})
+        together = seen.complete_rows
+        shared = ("collinear", "nearly", "combinations", "sd_range", "r2_range", "r2_median")
+        found = found._replace(**{key: getattr(seen, key) for key in shared})
+    where = "" if together == found.rows else f" in the {together:,} rows that have all numbers"
     expected = forecast(max(found.rows, 1), len(data.names)) if len(data.names) > 1 else None
     flags = [*_flag("--columns", columns), *_flag("--exclude", drop), *([] if rows is None else ["--rows", rows])]
     command = next_command(table, flags, found, checkup, data.text, chooses_noise="auto" in get_args(NoiseName))
     if as_json:
         forecasted = None if expected is None else expected._asdict()
-        looked = {**checkup._asdict(), "positive": sorted(checkup.positive), "kinds": {**found.kinds, **checkup.kinds}}
+        looked = {
+            **checkup._asdict(),
+            "positive": sorted(checkup.positive),
+            "kinds": {**found.kinds, **checkup.kinds},
+            "word_gaps": dict(checkup.word_gaps),
+            "kept": sorted(checkup.kept),
+        }
         say_json({"table": table, **found._asdict(), **looked, "forecast": forecasted, "next": command})
         return
     lines = [f"{table}: {_count(found.rows, 'row')}, {_count(len(found.kinds), 'column')}"]
     for part in (
-        _columns(data, found, checkup),
+        _columns(data, found, checkup, where),
         _gaps(found, checkup),
-        _numbers(found, checkup),
-        _ahead(found, expected),
+        _numbers(found, checkup, where),
+        _ahead(found, checkup, expected, prepared="--prepare" in (command or "").split()),
     ):
         lines += [f"  {label:<11}{text}" for label, text in part]
     if checkup.transposed:
@@ -82,16 +102,19 @@ def info(
     say("\n".join(lines))
 
 
-def _columns(data: FileTable, found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
+def _columns(data: FileTable, found: Profile, checkup: Checkup, where: str) -> Iterator[tuple[str, str]]:
     """What kinds of columns there are."""
     kinds = Counter({**found.kinds, **checkup.kinds}.values())
-    counted = (f"{count} {_KINDS.get(kind, kind) if count > 1 else kind}" for kind, count in sorted(kinds.items()))
-    yield "types", "; ".join(counted)
+    counted = (f"{count} {_kind(kind, count)}" for kind, count in sorted(kinds.items()))
+    yield "types", ", ".join(counted)
     for name, culprit in list(data.text.items())[:_NAMED]:
         kind = checkup.kinds.get(name)
-        made = _MADE.get(kind or "")
-        then = f"--prepare makes {made} of it" if made else f"leave it out with --exclude {name!r}, or --prepare"
-        yield "", f"{name!r} is {kind or 'not numbers'} ({culprit}): {then}"
+        made = _MADE.get(kind or "") if name in checkup.kept else None
+        then = f"--prepare makes {made} of it" if made else f"leave it out with --prepare, or --exclude {name!r}"
+        yield "", f"{name!r} {_IS.get(kind or '', 'is not a number')} ({culprit}): {then}"
+    if len(data.text) > _NAMED:
+        rest = len(data.text) - _NAMED
+        yield "", f"{rest} more {'are not numbers' if rest > 1 else 'is not numbers'}: --prepare says what it does"
     ids = [name for name, kind in checkup.kinds.items() if kind == "id" and name not in data.text]
     if ids:
         yield "ids", f"{listing(ids)}: different in every row, like a number of the row; leave out with --prepare"
@@ -100,7 +123,6 @@ def _columns(data: FileTable, found: Profile, checkup: Checkup) -> Iterator[tupl
     if found.duplicate:
         pairs = [f"{a} = {b}" for a, b in found.duplicate]
         yield "duplicate", f"{listing(pairs)}: which of two is the cause cannot be told"
-    where = _where(found)
     if found.combinations:
         yield "collinear", f"{'; '.join(found.combinations[:_NAMED])}{where}: leave one of each group out"
     told = {re.split(" [=≈] ", text)[0] for text in found.combinations[:_NAMED]}
@@ -114,49 +136,52 @@ def _columns(data: FileTable, found: Profile, checkup: Checkup) -> Iterator[tupl
 def _gaps(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
     """What is missing."""
     empty = [name for name, count in found.missing.items() if count == found.rows]
-    gaps = {name: count for name, count in found.missing.items() if count < found.rows}
+    gaps = {name: count for name, count in found.missing.items() if count < found.rows} | dict(checkup.word_gaps)
+    gaps = dict(sorted(gaps.items(), key=lambda gap: -gap[1]))
     if empty:
         yield "empty", f"{listing(empty)}: leave them out with --exclude, or --prepare"
     if gaps:
         shown = ", ".join(f"{name!r} {count}" for name, count in list(gaps.items())[:_NAMED])
-        more = f" and {len(gaps) - _NAMED} more columns" if len(gaps) > _NAMED else ""
-        whole = f"{found.complete_rows} of {found.rows} rows are complete"
-        yield "missing", f"{shown}{more}; {whole}: choose with --missing"
+        more = f" and {len(gaps) - _NAMED} more" if len(gaps) > _NAMED else ""
+        left = found.complete_rows if checkup.complete is None else checkup.complete
+        yield "missing", f"{shown}{more}; {left:,} of {found.rows:,} rows are complete: --missing says what to do"
+        if checkup.seldom and checkup.usable is not None and checkup.usable > left:
+            yield "", f"without {listing(checkup.seldom)}, missing in most rows, {checkup.usable:,} would be"
     elif not empty and found.rows:
         yield "missing", "none"
     if checkup.sentinels:
-        codes = [f"{code:g} in {name}" for name, code in checkup.sentinels.items()]
-        yield "codes", f"{listing(codes)} may stand for missing values: --prepare takes them so"
+        codes = [f"{code:g} in {name!r}" for name, code in checkup.sentinels.items()]
+        yield "codes", f"{_few(codes)} may stand for missing values: --prepare takes them so"
     if found.infinite:
         yield "infinite", f"{listing(found.infinite)}: replace these values or leave the columns out"
 
 
-def _numbers(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
+def _numbers(found: Profile, checkup: Checkup, where: str) -> Iterator[tuple[str, str]]:
     """What the numbers are like."""
     if checkup.outliers:
-        far = [f"{name} ({count})" for name, count in checkup.outliers.items()]
-        yield "outliers", f"{listing(far)}: values far from most others; see whether they are right"
+        far = [f"{name!r} ({count})" for name, count in checkup.outliers.items()]
+        yield "outliers", f"{_few(far)}: values far from most others; see whether they are right"
         if checkup.positive:
-            yield "", f"of {listing(sorted(checkup.positive))} the logarithm may serve better (--prepare --log)"
-    if found.sd_range is not None and len(found.kinds) > 1:
+            yield "", f"the logarithm of {listing(sorted(checkup.positive))} may serve better (--prepare --log)"
+    if found.sd_range is not None and sum(kind != "text" for kind in found.kinds.values()) > 1:
         low, high = found.sd_range
         ratio = units_factor(found)
-        yield "variances", f"standard deviations from {low:.3g} to {high:.3g}, a factor of {_factor(ratio)}:"
+        yield "variances", f"standard deviations from {_size(low)} to {_size(high)}, a factor of {_factor(ratio)}:"
         yield "", _units_advice(ratio)
     if found.r2_range is not None:
         low, high = found.r2_range
-        spread = f"from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}"
-        yield "R²", f"of each column on all others {spread}{_where(found)}:"
+        spread = f"from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}" if high - low >= 0.005 else f"{low:.2f}"
+        yield "R²", f"of each column on all others {spread}{where}:"
         yield "", _r2_advice(found.r2_median or 0.0)
     moving = [kind for kind in checkup.kinds.values() if kind in ("number", "few values")]
     if len(checkup.slow) >= max(2, len(moving) / 2):
         most = max(checkup.slow.values())
         yield "time", f"consecutive rows are alike in {len(checkup.slow)} columns (correlation up to {most:.2f}):"
-        yield "", "if rows follow each other in time, --lags 1 puts the past beside each row; if they are just sorted,"
-        yield "", "nothing is amiss"
+        yield "", "if rows follow each other in time, --lags 1 puts the past beside each row (--group COLUMN keeps"
+        yield "", "several series apart); if they are just sorted, nothing is amiss"
 
 
-def _ahead(found: Profile, expected: Any) -> Iterator[tuple[str, str]]:
+def _ahead(found: Profile, checkup: Checkup, expected: Any, *, prepared: bool) -> Iterator[tuple[str, str]]:
     """Whether the rows are enough, and what will run."""
     from psidag.baselines import BASELINES
     from psidag.learning.plan import ENGINES
@@ -164,7 +189,7 @@ def _ahead(found: Profile, expected: Any) -> Iterator[tuple[str, str]]:
     if not found.rows:
         yield "rows", "none: there is nothing to learn from"
     else:
-        yield "rows", rows_advice(found.rows, len(found.kinds))
+        yield "rows", rows_advice(found.rows, len(found.kinds), checkup.made if prepared else None)
     if expected is not None:
         others = [name for name in ENGINES if name != expected.engine]
         took = f"about {_duration(expected.seconds)} and {as_text(expected.memory)}"
@@ -172,9 +197,15 @@ def _ahead(found: Profile, expected: Any) -> Iterator[tuple[str, str]]:
         yield "", f"also {', '.join(others)}, and for comparison {', '.join(BASELINES)} (--solver)"
 
 
-def _where(found: Profile) -> str:
-    """What is said of several columns together is of the rows that have all of them."""
-    return "" if found.complete_rows == found.rows else f" in the {found.complete_rows} complete rows"
+def _kind(kind: str, count: int) -> str:
+    if kind == "few values":
+        return "with few values"
+    return _MANY.get(kind, kind) if count > 1 else kind
+
+
+def _few(items: list[str]) -> str:
+    """The first of several remarks, and how many more there are."""
+    return ", ".join(items[:_NAMED]) + (f" and {len(items) - _NAMED} more" if len(items) > _NAMED else "")
 
 
 def _count(number: int, thing: str) -> str:
@@ -182,7 +213,13 @@ def _count(number: int, thing: str) -> str:
 
 
 def _factor(ratio: float) -> str:
-    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.1g}"
+    if ratio >= 1e9:
+        return "more than a billion"
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio / 1e6:,.0f} million"
+
+
+def _size(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= value < 1e9 else f"{value:.3g}"
 
 
 def _flag(name: str, given: list[str] | None) -> list[str]:
@@ -191,13 +228,13 @@ def _flag(name: str, given: list[str] | None) -> list[str]:
 
 def _units_advice(ratio: float) -> str:
     if ratio < 1.05:
-        return "standardised columns tell nothing of the order by variance: trust edges more than directions"
+        return "columns look standardised, which hides what equal noise variances would tell about directions"
     if ratio > 10:
         return (
-            "so different that one noise variance for all is hard to believe; --noise auto asks the data, and if it is "
-            "not, nothing depends on units"
+            "columns in different units, it seems; --noise auto, the default, tests whether noise variances are equal, "
+            "and if they are not, units play no part"
         )
-    return "directions are read off variances only if residuals turn out to have equal ones (--noise auto asks)"
+    return "directions are read off variances only if noise variances pass a test (--noise auto, the default)"
 
 
 def _r2_advice(median: float) -> str:
@@ -205,7 +242,7 @@ def _r2_advice(median: float) -> str:
         return "columns nearly determine each other: weights and directions are unstable"
     if median < 0.05:
         return "columns hardly depend on each other: expect few edges"
-    return "the further down the order, the higher it tends to be; that alone is no evidence of a direction"
+    return "how well the others predict a column; that says nothing about directions"
 
 
 def _duration(seconds: float) -> str:

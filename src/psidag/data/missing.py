@@ -234,8 +234,8 @@ def _find_gaps(rows: Partitions, names: Sequence[str]) -> _Gaps:
 def _refusal(gaps: _Gaps, names: Sequence[str]) -> InputError:
     return InputError(
         f"Input X contains NaN: {_where(gaps.times, gaps.first, names, gaps.rows)}. Choose what to do about missing "
-        'values: missing="drop" (leave out rows), "mean" (fill in) or "pairwise" (use what is there), --missing on the '
-        "command line; or leave the columns out"
+        'values: missing="drop" (leave out rows), missing="mean" (fill in) or missing="pairwise" (use what is there); '
+        "or leave the columns out"
     )
 
 

@@ -115,4 +115,10 @@ def in_words(found: Equality, names: tuple[str, ...], count: float) -> str:
     if not found.rejected:
         return f"residual variances are equal as far as {count:g} rows tell: within a factor of {found.ratio:.3g}, {p}"
     ends = f"from {names[found.least]!r} to {names[found.most]!r}"
-    return f"residual variances of the equal search differ {found.ratio:.3g}-fold, {ends}, {p}"
+    return f"taken as equal, residual variances differ {_fold(found.ratio)}, {ends}, {p}"
+
+
+def _fold(ratio: float) -> str:
+    if ratio >= 1e6:
+        return "more than a million-fold"
+    return f"{ratio:.2g}-fold" if ratio < 10 else f"{ratio:,.0f}-fold"

@@ -53,7 +53,7 @@ from psidag.system.parallel import Workers
 ENGINES: dict[str, type[Engine]] = {"exact": Exact, "sparse": Sparse, "stochastic": Stochastic}
 
 _REASONS = {
-    "sparse": "it is the fastest and most accurate for data that are all there",
+    "sparse": "it is the fastest and most accurate where all the data are at hand",
     "stochastic": "the rows of a stream pass only once",
 }
 

@@ -14,6 +14,9 @@ from psidag.solution.tables import EdgeRows
 
 Floats = NDArray[np.float64]
 
+#: Of a direction; below, the other one is likelier by more than chance makes of equal ones.
+_OTHER_WAY = 0.4
+
 
 class Edge(NamedTuple):
     """One edge; see :class:`EdgeTable` for what the numbers mean."""
@@ -95,9 +98,12 @@ class EdgeTable(EdgeRows[Edge]):
         return ("open" if value is None else value) if name == "because" else super()._text(name, value)
 
     def _remarks(self, shown: range) -> list[str]:
-        open_ = any(not self._values["directed"][k] for k in shown)
-        note = "--, ?  the direction is open: the weight is that in one of the graphs that fit equally well"
-        return [*super()._remarks(shown), *([note] if open_ else [])]
+        open_ = [k for k in shown if not self._values["directed"][k]]
+        notes = ["--, ?  the direction is open: the weight is that in one of the graphs that fit about as well"]
+        probability = self._values.get("probability")
+        if probability is not None and any(probability[k] < _OTHER_WAY for k in open_):
+            notes.append("       a probability below 0.5 speaks for the other way, but not surely enough")
+        return [*super()._remarks(shown), *(notes if open_ else [])]
 
 
 def direction_columns(dag: DAG, graph: PartialGraph) -> dict[str, NDArray[Any]]:

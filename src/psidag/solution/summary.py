@@ -53,7 +53,8 @@ def summarise(solution: Solution) -> str:
         lines.append(f"  support {_support(dag, solution.confidence)}")
     lines += [f"  beware  {warning}" for warning in solution.warnings]
     if solution.origin is not None and solution.origin.steps:
-        lines.append(f"  table   prepared in {len(solution.origin.steps)} steps; see solution.origin.steps")
+        count = len(solution.origin.steps)
+        lines.append(f"  table   prepared in {count} step{'s' * (count != 1)}, listed in origin.steps and in reports")
     table = solution.edges()
     title = "strongest edges" if len(table) > _EDGES else "edges"
     body = "\n".join("  " + line for line in table.to_text(_EDGES).splitlines())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from psidag.data.files import FileTable
 from psidag.data.scans import Batches
 from psidag.tables.kinds import ColumnKind, look, sentinel
+from psidag.tables.prepare import columns_made
 from psidag.tables.profile import Profile
 from psidag.tables.raw import RawTable
 
@@ -40,8 +42,18 @@ class Checkup(NamedTuple):
     transposed: bool
     positive: frozenset[str] = frozenset()
     """Columns with outliers of which a logarithm can be taken."""
-    text_gaps: int = 0
-    """Missing values in columns that are not numbers."""
+    word_gaps: Mapping[str, int] = MappingProxyType({})
+    """Missing values in columns that are not numbers, but would become some."""
+    complete: int | None = None
+    """Rows without a gap in all these columns; None where rows are not held."""
+    usable: int | None = None
+    """The same, with codes taken as missing, and without the columns that are missing in most rows."""
+    seldom: tuple[str, ...] = ()
+    """Columns of numbers that are missing in most rows."""
+    kept: frozenset[str] = frozenset()
+    """Columns that are not numbers, but would become some."""
+    made: int = 0
+    """How many columns of numbers the table would have once prepared."""
 
 
 def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
@@ -60,15 +72,23 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
     outliers: dict[str, int] = {}
     slow: dict[str, float] = {}
     positive: set[str] = set()
-    text_gaps = 0
+    lacks: dict[str, NDArray[np.bool_]] = {}
+    made = 0
     for name, column in raw.columns.items() if raw is not None else ():
         seen = look(name, column)
         kinds[name] = seen.kind
-        text_gaps += seen.missing if seen.kind not in ("id", "text", "constant", "empty") else 0
-    if not isinstance(table.X, Batches) and len(table.names) <= _LOOKED_AT:
+        columns = columns_made(name, seen)
+        made += len(columns)
+        if columns:
+            lacks[name] = np.isnan(columns[0])
+    words = {name: int(gaps.sum()) for name, gaps in lacks.items() if gaps.any()}
+    held = not isinstance(table.X, Batches) and len(table.names) <= _LOOKED_AT
+    if held:
         for k, name in enumerate(table.names):
             values = np.asarray(table.X[:, k], dtype=np.float64)
-            kinds[name] = look(name, values).kind
+            seen = look(name, values)
+            kinds[name] = seen.kind
+            made += len(columns_made(name, seen))
             if kinds[name] not in ("number", "few values"):
                 continue
             code = sentinel(values)
@@ -83,7 +103,37 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
             like = _like_the_row_before(values)
             if like is not None and like > max(_SLOW, 4 / np.sqrt(len(values))):
                 slow[name] = like
-    return Checkup(kinds, codes, outliers, slow, _transposed(found, kinds), frozenset(positive), text_gaps)
+    checkup = Checkup(
+        kinds,
+        codes,
+        outliers,
+        slow,
+        _transposed(found, kinds),
+        frozenset(positive),
+        words,
+        kept=frozenset(lacks),
+        made=made,
+    )
+    return checkup._replace(**_complete(table, checkup, lacks)) if held else checkup
+
+
+def _complete(table: FileTable, checkup: Checkup, lacks: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
+    """How many rows are without gaps, in which columns words and numbers alike count."""
+    X = np.asarray(table.X)
+    finite = np.isfinite(X)
+    without_words = ~np.any([*lacks.values(), np.zeros(len(X), dtype=bool)], axis=0)
+    seldom = []
+    usable = without_words.copy()
+    for k, name in enumerate(table.names):
+        there = finite[:, k] & (X[:, k] != checkup.sentinels.get(name, np.nan))
+        if checkup.kinds[name] == "empty":
+            continue
+        if 2 * there.sum() < len(X):
+            seldom.append(name)
+        else:
+            usable &= there
+    complete = int((without_words & finite.all(axis=1)).sum())
+    return {"complete": complete, "usable": int(usable.sum()), "seldom": tuple(seldom)}
 
 
 def without_oddities(table: FileTable, checkup: Checkup) -> FileTable:
@@ -106,9 +156,7 @@ def next_command(
     path: str, flags: list[str], found: Profile, checkup: Checkup, text: Mapping[str, str], *, chooses_noise: bool
 ) -> str | None:
     """The command to run next on this table, as it is typed; None where there is none."""
-    usable = len(found.kinds) - len(text) - len(found.infinite)
-    wanted = {"yes/no", "category", "date", "number"}
-    usable += sum(kind in wanted for name, kind in checkup.kinds.items() if name in text)
+    usable = len(found.kinds) - len(text) - len(found.infinite) + len(checkup.kept)
     if path == "-" or checkup.transposed or usable < 2 or found.rows < 2:
         return None
     parts = ["psidag", "fit", path, *flags]
@@ -118,9 +166,13 @@ def next_command(
         parts.append("--prepare")
     if found.infinite:
         parts += ["--exclude", ",".join(found.infinite)]
-    if len(found.missing) > len(empty) or checkup.sentinels or checkup.text_gaps:
-        enough = found.complete_rows >= max(50, 5 * len(found.kinds))
-        parts += ["--missing", "drop" if enough and not checkup.sentinels else "pairwise"]
+    # Where they can be named on the command line.
+    spared = [name for name in checkup.seldom if not set(name) & set(",*?[")]
+    if spared and usable - len(spared) > 1:
+        parts += ["--exclude", ",".join(spared)]
+    if set(found.missing) - {*empty, *spared} or checkup.sentinels or checkup.word_gaps:
+        left = found.complete_rows if checkup.usable is None else checkup.usable
+        parts += ["--missing", "drop" if left >= max(50, 5 * len(found.kinds)) else "pairwise"]
     if not chooses_noise and units_factor(found) > _UNITS:
         parts += ["--noise", "unequal"]
     return shlex.join([*parts, "-o", "graph.json", "--report", "graph.html"])
@@ -134,8 +186,8 @@ def units_factor(found: Profile) -> float:
     return high / low if low else float("inf")
 
 
-def rows_advice(rows: int, columns: int) -> str:
-    """Whether this many rows are enough for this many columns.
+def rows_advice(rows: int, columns: int, made: int | None = None) -> str:
+    """Whether this many rows are enough for this many columns, of which preparing would make another number.
 
     Examples
     --------
@@ -143,6 +195,8 @@ def rows_advice(rows: int, columns: int) -> str:
     '5 for 2 columns: too few to tell an edge from chance'
     """
     counts = f"{rows:,} for {columns:,} column{'s' * (columns != 1)}"
+    if made is not None and made != columns and made > 1:
+        counts, columns = f"{counts}, {made:,} once prepared", made
     if columns < 2:
         return f"{counts}: a graph needs two columns"
     if rows < _HARDLY_ANY:

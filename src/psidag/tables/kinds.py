@@ -15,6 +15,8 @@ ColumnKind = Literal["number", "yes/no", "few values", "category", "date", "id",
 
 #: A text column with at most this many values is one of categories.
 MOST_CATEGORIES = 20
+#: Rows that a category needs to get a column of its own; a tenth of the rows where these are few.
+_RARE = 5
 _YES = ("yes", "y", "true", "t", "on", "1", "positive", "present", "ja", "si", "oui")
 _NAMED_ID = re.compile(r"(?i)(^|[^a-z])(id|ids|uuid|guid|key|index|idx|row|rownames?|nr|no|code|unnamed: 0)$")
 #: A column that counts years, days or steps up is time, not an id.
@@ -38,8 +40,12 @@ class Seen(NamedTuple):
     """Of yes/no: what is 1 and what is 0. Of categories: the most common first."""
     cells: tuple[Any, ...] = ()
     """Of categories, what each row has."""
+    rare: int = 0
+    """Of categories, how many of the last levels have next to no rows."""
     said: str = ""
     """How numbers were read, where they were not written plainly."""
+    filled: int = 0
+    """How many rows have a value; of columns of words only."""
 
 
 def look(name: str, column: Column) -> Seen:
@@ -72,13 +78,14 @@ def look(name: str, column: Column) -> Seen:
         yes = next((level for level in levels if level.lower() in _YES), max(levels))
         no = next(level for level in levels if level != yes)
         values = np.array([np.nan if cell is None else float(str(cell) == yes) for cell in column.tolist()])
-        return Seen("yes/no", gaps, 2, values, (yes, no))
+        return Seen("yes/no", gaps, 2, values, (yes, no), filled=len(there))
     if all(_SHOWN.fullmatch(level) for level in levels):
         return Seen("text", gaps, len(levels))
     if len(levels) == len(there) and len(there) > 2:
         return Seen("id", gaps, len(levels))
     if len(levels) <= MOST_CATEGORIES:
-        return Seen("category", gaps, len(levels), None, levels, tuple(column.tolist()))
+        rare = sum(count < min(_RARE, len(there) / 10) for count in counts.values())
+        return Seen("category", gaps, len(levels), None, levels, tuple(column.tolist()), rare, filled=len(there))
     return Seen("text", gaps, len(levels))
 
 

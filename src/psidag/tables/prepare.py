@@ -39,9 +39,9 @@ def prepare(
     """Turn a messy table into columns of numbers: nothing is guessed silently, each step is recorded.
 
     Yes/no columns become 1 and 0; a column of up to twenty categories becomes one such column for each of them but the
-    most common; dates become days; values such as −999 that stand apart become missing. Ids, columns of one value,
-    copies, free text and empty columns are left out. Missing values stay missing: ``missing=`` of the learner says
-    what becomes of them.
+    most common and those with next to no rows; dates become days; values such as −999 that stand apart become missing.
+    Ids, columns of one value, copies, free text, empty columns and words that most rows lack are left out. Missing
+    values stay missing: ``missing=`` of the learner says what becomes of them.
 
     Parameters
     ----------
@@ -97,6 +97,11 @@ def prepare(
     return Prepared(tuple(held), X, kinds, {}, raw.notes, tuple(steps))
 
 
+def columns_made(name: str, seen: Seen) -> list[NDArray[np.float64]]:
+    """The columns of numbers that a column becomes; copies are not looked for."""
+    return list(_numbers(name, seen)[0].values())
+
+
 def _numbers(name: str, seen: Seen) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
     """The columns of numbers that one column becomes, and what was done."""
     reasons = {
@@ -107,13 +112,11 @@ def _numbers(name: str, seen: Seen) -> tuple[dict[str, NDArray[np.float64]], lis
     }
     if seen.kind in reasons:
         return {}, [f"{name!r} left out: {reasons[seen.kind]}"]
+    if mostly_missing(seen):
+        rows = seen.missing + seen.filled
+        return {}, [f"{name!r} left out: only {seen.filled:,} of {rows:,} rows have a value"]
     if seen.kind == "category":
-        column, base = seen.cells, seen.levels[0]
-        made = {
-            f"{name}={level}": np.array([np.nan if cell is None else float(str(cell) == level) for cell in column])
-            for level in seen.levels[1:]
-        }
-        return made, [f"{name!r}: a column of 1 and 0 for each of {listing(list(made))}; all 0 is {base!r}"]
+        return _indicators(name, seen)
     values = seen.values if seen.values is not None else np.empty(0)
     if seen.kind == "date":
         return {name: values}, [f"{name!r}: days since 1970-01-01"]
@@ -126,6 +129,32 @@ def _numbers(name: str, seen: Seen) -> tuple[dict[str, NDArray[np.float64]], lis
         values = np.where(values == code, np.nan, values)
         said.append(f"{name!r}: {code:g} taken as missing ({times} times)")
     return {name: values}, said
+
+
+def mostly_missing(seen: Seen) -> bool:
+    """Whether these are words that most rows lack, such as remarks: to ask for them would cost most of the rows."""
+    return bool(seen.levels) and seen.missing > seen.filled
+
+
+def _indicators(name: str, seen: Seen) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
+    """A column of 1 and 0 for each category but the most common one and those that are too rare to tell anything."""
+    common, *others = seen.levels
+    kept = others[: len(others) - seen.rare]
+    if not kept:
+        return {}, [f"{name!r} left out: nearly all rows have {common!r}"]
+    made = {
+        f"{name}={level}": np.array([np.nan if cell is None else float(str(cell) == level) for cell in seen.cells])
+        for level in kept
+    }
+    if len(made) == 1:
+        said = f"{name!r}: {kept[0]!r} = 1, {common!r} = 0"
+    else:
+        said = f"{name!r}: a column of 1 and 0 for each of {listing(list(made))}; all 0 is {common!r}"
+    if seen.rare:
+        said += f", or one of {seen.rare} rare others" if seen.rare > 1 else f", or {seen.levels[-1]!r}, which is rare"
+    if len(made) > 1:
+        said += ". Edges among these columns come from the coding: no row has two"
+    return made, [said]
 
 
 def _reshaped(

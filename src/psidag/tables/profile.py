@@ -200,14 +200,20 @@ def combination(moments: Moments, name: str, others: list[str], rest: float = _E
         basis = [k for k, out in zip(basis, gone, strict=True) if not out]
     if not terms or len(terms) > _MOST_TERMS:
         return None
-    return f"{name} = {_sum(terms, 4)}" if rest == _EXACT else f"{name} ≈ {_sum(terms, 3)}"
+    digits, sign = (4, "=") if rest == _EXACT else (3, "≈")
+    at = [place[term] for _, term in terms]
+    offset = float(moments.mean[j] - sum(w * moments.mean[k] for (w, _), k in zip(terms, at, strict=True)))
+    # What rounding, or what the others leave, can have made of nothing is no constant.
+    noise = np.sqrt(rest) * sd[j] + 1e-9 * sum(abs(w * moments.mean[k]) for (w, _), k in zip(terms, at, strict=True))
+    constant = f"{offset:.{digits}g}" if abs(offset) > noise else ""
+    return f"{name} {sign} {_sum(terms, digits, constant)}"
 
 
-def _sum(terms: list[tuple[float, str]], digits: int) -> str:
-    """Terms as people write them."""
-    parts = []
-    for k, (weight, name) in enumerate(terms):
-        sign = ("-" if weight < 0 else "") if k == 0 else (" - " if weight < 0 else " + ")
+def _sum(terms: list[tuple[float, str]], digits: int, constant: str = "") -> str:
+    """Terms as people write them, after a constant if there is one."""
+    parts = [constant] if constant else []
+    for weight, name in terms:
+        sign = (" - " if weight < 0 else " + ") if parts else ("-" if weight < 0 else "")
         size = f"{abs(weight):.{digits}g}"
         parts.append(f"{sign}{name}" if size == "1" else f"{sign}{size} {name}")
     return "".join(parts)

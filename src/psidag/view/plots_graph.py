@@ -20,13 +20,16 @@ from psidag.view.axes import axes_for, empty, short, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.path import Path
+
+Floats = NDArray[np.float64]
 
 #: Larger graphs are hairballs on paper; a part is drawn, or a matrix.
 _DRAWABLE = 120
 _PART = 60
 #: Inches between layers, and between neighbours in a layer.
 _WIDE, _HIGH = 1.5, 0.55
-_BENDS = (0.0, 0.08, -0.08, 0.16, -0.16, 0.26, -0.26)
+_BENDS = (0.04, -0.04, 0.08, -0.08, 0.13, -0.13)
 _HUBS = 3
 #: Up to this many edges have their weight beside them.
 _WEIGHED = 30
@@ -88,15 +91,16 @@ def plot_graph(graph: Any, ax: Axes | None = None, *, names: Sequence[str] | Non
     most = float(size.max(initial=0.0)) or 1.0
     weighed = []
     values = zip(W.row.tolist(), W.col.tolist(), W.data.tolist(), size.tolist(), directed.tolist(), strict=True)
-    for i, j, weight, strength, headed in values:
+    for k, (i, j, weight, strength, headed) in enumerate(values):
         colour = colours.POSITIVE if weight > 0 else colours.NEGATIVE
-        bend = _arrow(ax, place, i, j, headed=headed, color=colour, linewidth=1.0 + 1.8 * strength / most)
-        weighed.append(((i, j), bend, f"{weight:.3g}{'' if headed else '?'}", colour))
+        way = _way(place, i, j, place.bends[k])
+        _arrow(ax, way, place, headed=headed, color=colour, linewidth=1.0 + 1.8 * strength / most)
+        weighed.append((way, f"{weight:.3g}{'' if headed else '?'}", colour))
     _vertices(ax, dag, place)
     # Weights that are all 1 are those of a graph without weights.
     if dag.n_edges <= _WEIGHED and (W.data != 1).any():
         for label in weighed:
-            _weight(ax, place, *label)
+            _weight(ax, *label)
     ax.set_title(title, fontsize=9)
     return ax
 
@@ -137,7 +141,7 @@ def plot_comparison(truth: Any, learned: Any, ax: Axes | None = None) -> Axes:
             line = _LINES[key]
             handles.append(Line2D([], [], color=line.colour, linestyle=line.style, linewidth=1.8))
             for i, j in ends.tolist():
-                _arrow(ax, place, i, j, color=line.colour, linestyle=line.style, linewidth=1.6)
+                _arrow(ax, _way(place, i, j), place, color=line.colour, linestyle=line.style, linewidth=1.6)
         _vertices(ax, true, place)
     labels = [f"{_LINES[key].label} ({len(ends):,})" for key, ends in edges.items()]
     ax.legend(handles, labels, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4, markerscale=4)
@@ -210,15 +214,40 @@ def _canvas(ax: Axes | None, place: Layout) -> Axes:
     return ax
 
 
-def _arrow(ax: Axes, place: Layout, i: int, j: int, *, headed: bool = True, **look: Any) -> float:
-    """Draw an edge; returns how far it bends."""
+class _Through:
+    """The way of an edge on the screen: a smooth line through points, which stops short of the vertices."""
+
+    def __init__(self, ax: Axes, points: Floats) -> None:
+        self.ax, self.points = ax, points
+
+    def __call__(
+        self, start: Any, end: Any, shrinkA: float = 0.0, shrinkB: float = 0.0, **_: Any
+    ) -> Path:  # matplotlib's names
+        from matplotlib.path import Path
+
+        points = np.asarray(self.ax.transData.transform(self.points), dtype=np.float64)
+        curve = _smooth(points)
+        for at, to, gap in ((0, 1, shrinkA), (-1, -2, shrinkB)):
+            away = curve[to] - curve[at]
+            curve[at] += away * min(gap / (float(np.hypot(*away)) or 1.0), 0.9)
+        return Path(curve, [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
+
+
+def _smooth(points: Floats) -> Floats:
+    """The corners of Bézier curves through points, which run at each point as its two neighbours lie."""
+    slope = np.gradient(points, axis=0) if len(points) > 2 else np.tile(points[1] - points[0], (2, 1))
+    leaving, coming = points[:-1] + slope[:-1] / 3, points[1:] - slope[1:] / 3
+    return np.concatenate([points[:1], np.stack([leaving, coming, points[1:]], axis=1).reshape(-1, 2)])
+
+
+def _arrow(ax: Axes, way: Floats, place: Layout, *, headed: bool = True, **look: Any) -> None:
+    """Draw an edge along the points of its way."""
     from matplotlib.patches import FancyArrowPatch
 
-    ends = [(place.x[v], place.y[v]) for v in (i, j)]
-    bend = _bend(place, i, j)
     arrow = FancyArrowPatch(
-        *ends,
-        connectionstyle=f"arc3,rad={bend:.2f}",
+        tuple(way[0]),
+        tuple(way[-1]),
+        connectionstyle=_Through(ax, way),  # type: ignore[arg-type]
         arrowstyle="-|>" if headed else "-",
         mutation_scale=13 if len(place.x) <= 30 else 10,
         shrinkA=5,
@@ -227,20 +256,18 @@ def _arrow(ax: Axes, place: Layout, i: int, j: int, *, headed: bool = True, **lo
         **look,
     )
     ax.add_patch(arrow)
-    return bend
 
 
-def _weight(ax: Axes, place: Layout, ends: tuple[int, int], bend: float, text: str, colour: str) -> None:
-    """A number on an edge, at two fifths of its way, where it meets fewest others."""
+def _weight(ax: Axes, way: Floats, text: str, colour: str) -> None:
+    """A number on an edge, at two fifths of its first part, where it meets fewest others."""
     from matplotlib.patheffects import withStroke
 
-    here, there = (ax.transData.transform((place.x[v], place.y[v])) for v in ends)
-    middle = (here + there) / 2 + bend * np.array([there[1] - here[1], here[0] - there[0]])
     t = 0.4
-    point = (1 - t) ** 2 * here + 2 * t * (1 - t) * middle + t**2 * there
+    here, leaving, coming, there = _smooth(way)[:4]
+    point = (1 - t) ** 3 * here + 3 * t * (1 - t) ** 2 * leaving + 3 * t**2 * (1 - t) * coming + t**3 * there
     ax.annotate(
         text,
-        tuple(ax.transData.inverted().transform(point).tolist()),
+        (float(point[0]), float(point[1])),
         ha="center",
         va="center",
         fontsize=7,
@@ -250,20 +277,42 @@ def _weight(ax: Axes, place: Layout, ends: tuple[int, int], bend: float, text: s
     )
 
 
-def _bend(place: Layout, i: int, j: int) -> float:
-    """How far an edge bends so as to run through the fewest vertices and names; not at all if it can."""
-    points = np.column_stack([place.x * _WIDE, -place.y * _HIGH])
-    others = np.delete(points, [i, j], axis=0)
-    here, there = points[i], points[j]
-    t = np.linspace(0.1, 0.9, 9)[:, None]
-    hits = []
-    for bend in _BENDS:
-        middle = (here + there) / 2 + bend * np.array([there[1] - here[1], here[0] - there[0]])
-        path = (1 - t) ** 2 * here + 2 * t * (1 - t) * middle + t**2 * there
+def _way(place: Layout, i: int, j: int, bends: Sequence[float] = ()) -> Floats:
+    """The points that an edge runs through: its ends alone if it meets no vertex or name on a straight line.
+
+    Else the places that the layout has kept for it in the layers between; an edge without such places is bent.
+    """
+    ends = np.array([[place.x[i], place.y[i]], [place.x[j], place.y[j]]])
+    if not _hits(place, i, j, ends):
+        return ends
+    layers = [int(place.layer[i]) + 1 + k for k in range(len(bends))]
+    through = np.array([ends[0], *zip(layers, bends, strict=True), ends[1]])
+    bent = [_curved(ends, bend) for bend in _BENDS]
+    ways = [*([through] if bends else []), ends, *bent]
+    return ways[int(np.argmin([_hits(place, i, j, way) for way in ways]))]
+
+
+def _curved(ends: Floats, bend: float) -> Floats:
+    """Ends and middle of an arc."""
+    scale = np.array([_WIDE, _HIGH])
+    here, there = ends * scale
+    middle = (here + there) / 2 + bend * np.array([there[1] - here[1], here[0] - there[0]])
+    return np.array([ends[0], middle / scale, ends[1]])
+
+
+def _hits(place: Layout, i: int, j: int, way: Floats) -> int:
+    """How many points of a way lie on vertices and names that are not its ends."""
+    scale = np.array([_WIDE, _HIGH])
+    others = np.delete(np.column_stack([place.x, place.y]) * scale, [i, j], axis=0)
+    corners = _smooth(way) * scale
+    t = np.linspace(0.05, 0.95, 10)[:, None]
+    hits = 0
+    for k in range(0, len(corners) - 1, 3):
+        a, b, c, d = corners[k : k + 4]
+        path = (1 - t) ** 3 * a + 3 * t * (1 - t) ** 2 * b + 3 * t**2 * (1 - t) * c + t**3 * d
         away = path[:, None] - others[None]
-        near = (np.abs(away[..., 0]) < 0.22) & (away[..., 1] > -0.3) & (away[..., 1] < 0.1)
-        hits.append(int(near.sum()))
-    return _BENDS[int(np.argmin(hits))]
+        hits += int(((np.abs(away[..., 0]) < 0.22) & (away[..., 1] > -0.1) & (away[..., 1] < 0.3)).sum())
+    return hits
 
 
 def _vertices(ax: Axes, dag: DAG, place: Layout) -> None:

@@ -31,7 +31,7 @@ WHY = {
     "order. In other units the edge might turn.",
     "shape": "The noise is not normal, and its shape fits this direction better than the other.",
     "conflict": "Two sources of direction contradict each other, so that none is believed.",
-    "open": "Nothing tells cause from effect here: graphs with this edge either way fit the data equally well.",
+    "open": "Too little tells cause from effect here: graphs with this edge the other way fit the data about as well.",
 }
 
 
@@ -59,7 +59,7 @@ def lead(solution: Solution) -> list[str]:
         arrow, causes = ("→", "its other causes") if strongest.directed else ("—", "what else is joined to it")
         sentences.append(
             f"The strongest edge is {strongest.source} {arrow} {strongest.target}: one unit more of {strongest.source} "
-            f"goes with {abs(strongest.weight):.3g} {'more' if strongest.weight > 0 else 'less'} of "
+            f"goes with {_amount(abs(strongest.weight))} {'more' if strongest.weight > 0 else 'less'} of "
             f"{strongest.target}, {causes} held fixed."
         )
         sentences += _directed(solution)
@@ -72,7 +72,8 @@ def _directed(solution: Solution) -> list[str]:
         return []
     return [
         f"{free:,} of {_count(solution.graph.n_edges, 'edge')} {_verb(free, 'has', 'have')} no direction, because "
-        "nothing in the data tells cause from effect there; they are drawn without a head."
+        f"the data do not tell cause from effect surely enough there; {_verb(free, 'it is', 'they are')} drawn without "
+        "a head."
     ]
 
 
@@ -233,7 +234,7 @@ def _residuals(checks: ResidualChecks | None) -> list[Remark]:
     found = [
         Remark("distrust", "Bent relations", f"{_of(bent, d)} not a linear function of their causes.", tuple(bent))
         if bent
-        else Remark("fine", "Linear relations", "Squares and cubes of the fitted values explain nothing more."),
+        else Remark("fine", "Linear relations", "Squares and cubes of fitted values explain nothing beyond chance."),
         Remark(
             "beware",
             "Noise that is not normal",
@@ -244,6 +245,11 @@ def _residuals(checks: ResidualChecks | None) -> list[Remark]:
         else Remark("fine", "Normal noise", "No residual is skewed or heavy-tailed beyond chance."),
     ]
     return found
+
+
+def _amount(value: float) -> str:
+    """A number as people read it: no powers of ten where it is large."""
+    return f"{value:,.0f}" if 1000 <= value < 1e9 else f"{value:.3g}"
 
 
 def _of(names: list[str], d: int) -> str:

@@ -63,7 +63,7 @@ export function startDrawing(model, { onNode, onEdge, onHover, onNothing }) {
     const sparse = placed.members.length > 150 || (upright && room < 48);
     // Names stand right of their vertices: those of the last layer need room.
     const side = state.below ? 0 : Math.min(state.room, width / 4, widest(placed));
-    const points = stretch(placed, width - side, height);
+    const points = state.below ? inside(placed, width, height) : stretch(placed, width - side, height);
     fill(placed.members, points);
     sigma.setCustomBBox({ x: [0, width], y: [0, height] });
     sigma.setSetting("labelRenderedSizeThreshold", placed.members.length > 1000 ? 1.5 : 0);
@@ -73,6 +73,22 @@ export function startDrawing(model, { onNode, onEdge, onHover, onNothing }) {
   }
 
   const nameWidth = (v) => LETTER * model.nodes.name[v].length;
+
+  // Names stand under their vertices: where they would be cut at the sides, everything moves in.
+  function inside(placed, width, height) {
+    const points = stretch(placed, width, height);
+    let left = 0;
+    let right = 0;
+    for (const [v, { x }] of points) {
+      const half = Math.min(state.room, nameWidth(v)) / 2;
+      left = Math.max(left, half - x - PADDING);
+      right = Math.max(right, x + half - width - PADDING);
+    }
+    if (!left && !right) return points;
+    const narrow = stretch(placed, width - left - right, height, height > width);
+    for (const point of narrow.values()) point.x += left;
+    return narrow;
+  }
 
   function widest({ members, x }) {
     const last = members.reduce((far, v) => Math.max(far, x[v]), -Infinity);
@@ -95,10 +111,8 @@ export function startDrawing(model, { onNode, onEdge, onHover, onNothing }) {
     const strong = model.strength[Math.floor(held.length * 0.05)] || 1;
     state.many = held.length > MANY_EDGES;
     for (const k of held) {
-      const wished = curved ? bend(points, boxes, source[k], target[k]) : 0;
-      // The head of a hardly bent curve would be cut off at its side.
-      const straight = Math.abs(wished) < 0.05;
-      const curvature = straight ? 0 : wished;
+      const curvature = curved ? bend(points, boxes, source[k], target[k]) : 0;
+      const straight = curvature === 0;
       // The head grows with the line: in a small picture both can be thicker.
       const thick = (members.length <= 40 ? 2.2 : 1.2) + 2.4 * Math.sqrt(Math.min(1, model.strength[k] / strong));
       const headed = model.directed(k) && held.length <= ARROWS;

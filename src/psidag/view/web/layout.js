@@ -65,17 +65,33 @@ function spread(layer, y) {
 }
 
 // Stretch to the shape of the frame: causes left, or on top where the frame is higher than wide.
-export function stretch({ x, y, members }, width, height) {
-  const upright = height > width;
-  const across = range(members, x);
+export function stretch({ x, y, members }, width, height, upright = height > width) {
+  const across = range(members, roomy(members, x));
   const along = range(members, y);
   const points = new Map();
   for (const v of members) {
-    const far = across(x[v]);
-    const side = along(y[v]);
+    const far = across(v);
+    const side = along(v);
     points.set(v, upright ? { x: side * width, y: (1 - far) * height } : { x: far * width, y: (1 - side) * height });
   }
   return points;
+}
+
+// Full layers, between which most edges run, get more room than those of a few vertices.
+function roomy(members, x) {
+  const held = new Map();
+  for (const v of members) held.set(Math.round(x[v]), (held.get(Math.round(x[v])) ?? 0) + 1);
+  const first = Math.min(...held.keys());
+  const last = Math.max(...held.keys());
+  const start = [0];
+  for (let k = first; k < last; k++) start.push(start.at(-1) + 2 + Math.sqrt(Math.min(held.get(k) ?? 0, held.get(k + 1) ?? 0)));
+  const width = (k) => (start[k + 1] ?? start[k] + 3) - start[k];
+  const warped = {};
+  for (const v of members) {
+    const k = Math.max(0, Math.min(Math.floor(x[v] - first), start.length - 1));
+    warped[v] = start[k] + (x[v] - first - k) * width(k);
+  }
+  return warped;
 }
 
 function range(members, values) {
@@ -85,13 +101,15 @@ function range(members, values) {
     low = Math.min(low, values[v]);
     high = Math.max(high, values[v]);
   }
-  return (value) => (high > low ? (value - low) / (high - low) : 0.5);
+  return (v) => (high > low ? (values[v] - low) / (high - low) : 0.5);
 }
 
-const BENDS = [0.02, -0.06, 0.06, -0.12, 0.12, -0.2, 0.2, -0.3, 0.3];
+const BENDS = [0, -0.06, 0.06, -0.12, 0.12, -0.2, 0.2, -0.3, 0.3];
+// No edge passes a vertex closer than this many pixels if it can help it: its weight stands there, too.
+const NEAR = 18;
 const SAMPLES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
-// How far an edge bends so as to run through the fewest of the boxes (of vertices and names); hardly, if it can.
+// How far an edge bends so as to run through the fewest of the boxes (of vertices and names); not at all, if it can.
 export function bend(points, boxes, from, to) {
   const a = points.get(from);
   const b = points.get(to);
@@ -118,8 +136,8 @@ export function boxesOf(points, nameWidth, below) {
   const boxes = [];
   for (const [owner, { x, y }] of points) {
     const wide = nameWidth(owner);
-    boxes.push({ owner, left: x - 12, right: x + 12, low: y - 12, high: y + 12 });
-    boxes.push(below ? { owner, left: x - wide / 2, right: x + wide / 2, low: y - 30, high: y - 10 } : { owner, left: x + 8, right: x + 12 + wide, low: y - 8, high: y + 8 });
+    boxes.push({ owner, left: x - NEAR, right: x + NEAR, low: y - NEAR, high: y + NEAR });
+    boxes.push(below ? { owner, left: x - wide / 2, right: x + wide / 2, low: y - 40, high: y - 10 } : { owner, left: x + 8, right: x + 12 + wide, low: y - 8, high: y + 8 });
   }
   return boxes;
 }

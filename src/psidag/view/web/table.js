@@ -4,6 +4,8 @@ import { count, find, make } from "./dom.js";
 
 const ROW = 36;
 const SPARE = 6;
+// Paper gets this many rows; all of them would be a book.
+const PRINTED = 100;
 const collator = new Intl.Collator("en", { numeric: true });
 
 /**
@@ -16,6 +18,7 @@ export function makeTable(host, { id, label, columns, size, sorted, choose }) {
   let rows = all;
   let order = sorted ?? null;
   let active = 0;
+  let printing = false;
 
   const filter = make("input", { id: `${id}-filter`, type: "search", placeholder: "Part of a name", autocomplete: "off" });
   const found = make("p", { class: "found", role: "status" });
@@ -62,11 +65,18 @@ export function makeTable(host, { id, label, columns, size, sorted, choose }) {
   }
 
   function draw() {
+    if (printing) return body.replaceChildren(...Array.from({ length: Math.min(rows.length, PRINTED) }, (_, r) => row(r)), ...rest());
     const first = Math.max(0, Math.floor(frame.scrollTop / ROW) - SPARE);
     const last = Math.min(rows.length, first + Math.ceil(frame.clientHeight / ROW) + 2 * SPARE);
     const shown = [];
     for (let r = first; r < last; r++) shown.push(row(r));
     body.replaceChildren(space(first * ROW), ...shown, space((rows.length - last) * ROW));
+  }
+
+  // On paper, a line about what is not there.
+  function rest() {
+    if (rows.length <= PRINTED) return [];
+    return [make("tr", {}, make("td", { colspan: String(columns.length) }, `… and ${count(rows.length - PRINTED)} more, which the page itself has`))];
   }
 
   function space(height) {
@@ -107,6 +117,12 @@ export function makeTable(host, { id, label, columns, size, sorted, choose }) {
   frame.addEventListener("scroll", draw, { passive: true });
   frame.addEventListener("keydown", walk);
   new ResizeObserver(draw).observe(frame);
+  for (const event of ["beforeprint", "afterprint"]) {
+    window.addEventListener(event, () => {
+      printing = event === "beforeprint";
+      draw();
+    });
+  }
   update();
   return {
     search(text) {
