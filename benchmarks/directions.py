@@ -2,8 +2,9 @@
 
     python benchmarks/directions.py [SECTION ...] [--seeds N] [--out FILE]
 
-Sections: units, tables, shape, small, cost, paper, calibration, curves, peers. Each prints its table in Markdown; all
-of them take about twenty minutes of one core. The recorded tables are in ``benchmarks/directions.md``.
+Sections: units, choice, shape, small, cost, paper, calibration, curves, peers. Each prints its table in Markdown; all
+of them take about twenty minutes of one core. The recorded tables are in ``benchmarks/directions.md``; real tables are
+in ``benchmarks/tables.py``.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from psidag.simulate import simulate
 warnings.simplefilter("ignore")
 
 RANGES = ((-1.0, -0.2), (0.2, 1.0))
-#: Seeds below this were used to fit the curves and choose the constants; everything here is judged on later ones.
-FRESH = 1000
+#: Seeds below this were used to fit curves, to choose constants, or to look at; everything is judged on later ones.
+FRESH = 2000
 
 
 def problem(graph: str, d: int, n: int, seed: int, noise: str, equal: bool = False) -> tuple[np.ndarray, DAG]:
@@ -146,6 +147,29 @@ def units(seeds: int) -> str:
         yield ["a chain beside an id column: edges", "", [f"{x}–{y}" for x, y, _ in edges], ""]
 
     return table(["problem", "arrows", "connections changed", "arrows turned"], rows())
+
+
+def choice(seeds: int) -> str:
+    """Gaussian noise of equal variance: how often it is recognised, and what asking costs."""
+
+    def rows() -> Iterator[list[object]]:
+        for d, n, count in ((10, 300, 8 * seeds), (30, 1000, 8 * seeds), (100, 1000, 4 * seeds)):
+            chosen = []
+            for seed in range(FRESH, FRESH + count):
+                X, _ = problem("ER2", d, n, seed, "gaussian", equal=True)
+                chosen.append(learn_dag(X, random_state=0, evidence=False).noise.chosen)
+            yield [f"ER2, d = {d}, n = {n}", f"{chosen.count('equal')} of {count}", ""]
+        times: dict[str, list[float]] = {"equal": [], "auto": []}
+        for seed in range(FRESH, FRESH + min(seeds, 3)):
+            X, _ = problem("ER2", 1000, 5000, seed, "gaussian", equal=True)
+            for noise in ("equal", "auto", "auto", "equal"):
+                begun = time.process_time()
+                learn_dag(X, noise=noise, random_state=0, evidence=False)
+                times[noise].append(time.process_time() - begun)
+        extra = sum(times["auto"]) / sum(times["equal"]) - 1
+        yield [f"ER2, d = 1000, n = 5000, {min(seeds, 3)} seeds", "", f"{extra:.1%}"]
+
+    return table(["data", "equal is chosen", "extra processor time"], rows())
 
 
 SHAPES = [
@@ -295,8 +319,8 @@ def peers(seeds: int) -> str:
     import lingam
 
     def rows() -> Iterator[list[object]]:
-        for d in (20, 50):
-            for seed in range(FRESH, FRESH + min(seeds, 2)):
+        for d, count in ((20, seeds), (50, 2), (100, 1)):
+            for seed in range(FRESH, FRESH + count):
                 X, truth = problem("ER2", d, 1000, seed, "gumbel")
                 cells: list[object] = [f"gumbel ER2, d = {d}, n = 1,000, seed {seed}"]
                 begun = time.process_time()
@@ -313,68 +337,8 @@ def peers(seeds: int) -> str:
     return table(["data", "psidag: SHD, processor time", "ICA-LiNGAM", "DirectLiNGAM"], rows())
 
 
-def real_tables() -> Iterator[tuple[str, np.ndarray, list[str]]]:
-    """Public tables that come with scikit-learn and statsmodels."""
-    import statsmodels.api as sm
-    from sklearn import datasets
-
-    for name in ("iris", "wine", "diabetes", "breast_cancer", "linnerud"):
-        held = getattr(datasets, f"load_{name}")(as_frame=True)
-        yield f"{name} (scikit-learn)", held.data.to_numpy(float), list(map(str, held.data.columns))
-    names = [
-        "longley",
-        "stackloss",
-        "fair",
-        "spector",
-        "star98",
-        "scotland",
-        "copper",
-        "engel",
-        "elnino",
-        "randhie",
-        "ccard",
-        "cancer",
-        "fertility",
-        "statecrime",
-        "strikes",
-        "modechoice",
-        "macrodata",
-    ]
-    for name in names:
-        frame = getattr(sm.datasets, name).load_pandas().data.select_dtypes("number").dropna(axis=1, how="all").dropna()
-        frame = frame.loc[:, frame.std() > 0].astype(float)
-        if len(frame) >= 20 and frame.shape[1] >= 2:
-            yield f"{name} (statsmodels)", frame.to_numpy(), list(map(str, frame.columns))
-
-
-def tables(seeds: int) -> str:
-    """Real tables: what was directed and why, the same in any units, and the least |t| of an edge."""
-    pages: list[str] = []
-
-    def rows() -> Iterator[list[object]]:
-        for name, X, names in real_tables():
-            found = learn_dag(X, names=names, random_state=0)
-            factors = 10.0 ** np.random.default_rng(0).uniform(-6, 6, len(names))
-            other = learn_dag(X * factors, names=names, random_state=0)
-            graph = found.graph
-            t = [abs(edge.weight / edge.std_error) for edge in found.edges() if edge.std_error]
-            reasons = {r: int((graph.directed & (graph.reason == k)).sum()) for k, r in enumerate(REASONS)}
-            said = ", ".join(f"{count} {reason}" for reason, count in reasons.items() if count) or "none"
-            moved = same(graph, other.graph)
-            arrows = [
-                f"{a} → {b} ({graph.because(a, b)}, {graph.evidence(a, b).probability:.3f})"
-                for a, b in graph.directed_edges()
-            ]
-            pages.append(f"- **{name}**: " + ("; ".join(arrows) or "nothing is directed"))
-            least = f"{min(t, default=np.nan):.1f}"
-            yield [name, f"{len(X)} × {len(names)}", graph.n_edges, graph.n_directed, said, least, *moved]
-
-    head = ["table", "size", "edges", "arrows", "because", "least \\|t\\|", "connections changed by units", "turned"]
-    return table(head, rows()) + "\n\n" + "\n".join(pages)
-
-
 SECTIONS: dict[str, Callable[[int], str]] = {
-    "units": units, "tables": tables, "shape": shape, "small": small, "cost": cost, "paper": paper,
+    "units": units, "choice": choice, "shape": shape, "small": small, "cost": cost, "paper": paper,
     "calibration": calibration, "curves": curves, "peers": peers,
 }  # fmt: skip
 

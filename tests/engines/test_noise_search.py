@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
 from psidag import Moments, Solution, learn_dag
+from psidag.data.files import read_table
+from psidag.exchange import write_graph
+from psidag.graph.metrics import shd
 from psidag.simulate import simulate
 from psidag.system.errors import InputError
 
@@ -70,6 +75,43 @@ def test_the_choice_is_kept_in_files(tmp_path):
     solution.save(tmp_path / "model.psidag")
     assert Solution.load(tmp_path / "model.psidag").noise == solution.noise
     assert f"noise   {solution.noise.chosen}" in str(solution)
+
+
+def test_the_choice_is_told_in_json(tmp_path):
+    solution = learn_dag(simulate("ER2", d=8, n=500, seed=1, noise="gumbel").X, random_state=0)
+    write_graph(solution, tmp_path / "graph.json")
+    told = json.loads((tmp_path / "graph.json").read_text())["about"]
+    noise = solution.noise
+    assert (told["noise"], told["noise_reason"], told["noise_shape"]) == (noise.chosen, noise.reason, list(noise.shape))
+    assert told["noise_p_value"] == pytest.approx(noise.p_value)
+    assert told["noise_lost"] == ""
+
+
+def test_variances_that_are_nearly_equal_help_without_being_taken_for_equal():
+    scale = np.exp(np.random.default_rng(0).uniform(-0.2, 0.2, 30))
+    problem = simulate("ER2", d=30, n=5000, seed=0, scale=scale)
+    found, equal = (learn_dag(problem.X, noise=noise, random_state=0) for noise in ("auto", "equal"))
+    assert found.noise.chosen == "nearly equal"
+    assert "prior" in found.noise.reason
+    assert equal.noise.contradicted
+    assert shd(problem.dag, found.dag) < shd(problem.dag, equal.dag)
+    reasons = {found.graph.because(a, b) for a, b in found.graph.directed_edges()}
+    assert "equal variances" in reasons
+
+
+@pytest.mark.parametrize("where", ["file", "dask"])
+def test_rows_that_stay_where_they_are_show_their_shape(where, tmp_path):
+    X = simulate("ER2", d=6, n=900, seed=1, noise="exponential", scale=np.geomspace(0.3, 3, 6)).X
+    held = learn_dag(X, random_state=0)
+    if where == "file":
+        np.save(tmp_path / "rows.npy", X)
+        source = read_table(tmp_path / "rows.npy", hold=1)
+    else:
+        source = pytest.importorskip("dask.array").from_array(X, chunks=(250, 6))
+    found = learn_dag(source, names=held.dag.names, random_state=0)
+    assert found.noise.shape == held.noise.shape != ()
+    assert found.noise.lost == ""
+    assert set(found.graph.directed_edges()) == set(held.graph.directed_edges())
 
 
 def test_what_is_answered_is_the_graph_of_the_choice():

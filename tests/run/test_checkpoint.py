@@ -18,6 +18,7 @@ from psidag.data.ingest import as_source
 from psidag.data.rows import ScanFeed
 from psidag.data.scans import Scan, array_batches
 from psidag.engines.exact import Exact
+from psidag.engines.noise_search import NoiseSearch
 from psidag.engines.sparse import Sparse
 from psidag.engines.stochastic import Stochastic
 from psidag.run.checkpoint import Checkpoint
@@ -91,6 +92,24 @@ def test_a_run_in_pieces_ends_like_a_whole_one(name, steps, tmp_path):
     # What has ended stays ended.
     again = learn_dag(PROBLEM.X, engine, checkpoint=tmp_path / "run", resume=True, **options)
     assert essence(again) == essence(whole)
+
+
+@pytest.mark.parametrize("steps", [1, 7])
+def test_a_choice_of_noise_in_pieces_passes_all_its_phases(steps, tmp_path, monkeypatch):
+    scale = np.geomspace(0.3, 3, 8)
+    X = simulate("ER2", d=8, n=400, seed=3, noise="laplace", scale=scale).X
+    phases = []
+    dump = NoiseSearch.dump
+    monkeypatch.setattr(NoiseSearch, "dump", lambda self, state: phases.append(state.phase) or dump(self, state))
+    engine = Sparse(quiet_rounds=2, restarts=1)
+    whole = learn_dag(X, engine, random_state=0)
+    found = None
+    while found is None:
+        found = broken_off(tmp_path / "run", steps, X, engine)
+    assert list(dict.fromkeys(phases)) == ["equal", "unequal", "again", "refined"]
+    assert essence(found) == essence(whole)
+    assert found.noise == whole.noise
+    assert found.graph.directed_edges() == whole.graph.directed_edges()
 
 
 @pytest.mark.parametrize("kind", ["parquet", "npy"])
