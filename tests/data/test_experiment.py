@@ -1,5 +1,7 @@
 """The same experiment from wherever its rows are: one statistic."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -113,6 +115,28 @@ def test_rows_with_gaps_take_their_labels_with_them():
     same(found, conditions_of(as_experiment(table.dropna(), given())))
     with pytest.raises(InputError, match="pairwise"):
         as_experiment(table, given(), missing="pairwise")
+
+
+@pytest.mark.parametrize("place", ["files", "dask"])
+@pytest.mark.parametrize("missing", ["drop", "mean"])
+def test_gaps_in_rows_that_stay_where_they_are(place, missing, tmp_path, monkeypatch):
+    table = frame()
+    table.loc[[1, 7, 50], "b"] = np.nan
+    with pytest.warns(DataWarning, match="left out: 3 of 200") if missing == "drop" else nullcontext():
+        expected = conditions_of(as_experiment(table, given(), missing=missing))
+    data = tmp_path / "t.parquet"
+    if place == "files":
+        table.to_parquet(data, row_group_size=60)
+        monkeypatch.setattr("psidag.data.files.HOLD", 30)
+    else:
+        data = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=3)
+    source = as_experiment(data, given(), missing=missing)
+    assert isinstance(source, LabelledScan)
+    with pytest.warns(DataWarning, match="left out: 3 of 200") if missing == "drop" else nullcontext():
+        same(conditions_of(source), expected)
+    assert bool(source.remarks) == (missing == "drop")
+    with pytest.raises(InputError, match="missing or infinite values in 'b'"):
+        conditions_of(as_experiment(data, given()))
 
 
 def test_without_targets_it_is_the_table():

@@ -84,6 +84,8 @@ class Conditions:
         self.names, self.kind = tuple(names), kind
         #: Scatter of all rows about the means of their batches.
         self.scatter: Floats = np.zeros((len(self.names), len(self.names)))
+        #: Rows that are not among them because values are missing.
+        self.left_out = 0
         self._batches: dict[Hashable, tuple[float, Floats]] = {}
         self._parts: dict[tuple[Setting, Hashable], list[_Rows | Moments]] = {}
         self._own: dict[int, dict[Hashable, list[_Rows | Moments]]] | None = None
@@ -162,6 +164,7 @@ class Conditions:
         merged = Conditions(self.names, self.kind)
         for part in (self, other):
             merged.scatter += part.scatter
+            merged.left_out += part.left_out
             for label, (count, mean) in part._batches.items():
                 merged._join(label, count, mean)
             for key, held in part._parts.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,14 @@ from psidag.data.labelled import (
     LabelledTable,
     Piece,
     check_conditions,
+    filled_piece,
     is_experiment,
     labelled_batches,
     whole_piece,
 )
+from psidag.data.missing import filling
 from psidag.data.moments import Moments
-from psidag.data.scans import Batches
+from psidag.data.scans import Batches, Partitions
 from psidag.data.sources import Source, in_memory, is_source
 from psidag.data.streams import Waiting
 from psidag.system.clock import NEVER, Deadline, TimeOver
@@ -119,11 +121,9 @@ def _table(data: Any, given: Interventions, take: Any, sample_weight: ArrayLike 
 
 def _scan(batches: Batches, names: tuple[str, ...], given: Interventions, missing: str) -> Source:
     """Rows that stay in their files, with labels that are held."""
-    if missing == "mean":
-        raise InputError('missing="mean" goes with interventions where rows are held; of larger files use "drop"')
     targets = given.bind(names)
     pieces = Batches(lambda: labelled_batches(batches, targets))  # type: ignore[arg-type, return-value]
-    scan = LabelledScan(pieces, names, targets.kind, whole_piece if missing == "drop" else None)
+    scan = LabelledScan(pieces, names, targets.kind, _without_gaps(batches, names, missing))
     scan.remarks = targets.remarks
     return scan
 
@@ -137,15 +137,21 @@ def _dask(data: Any, given: Interventions, names: Sequence[str] | None, missing:
             "interventions of Dask data stand in a column of a Dask DataFrame, since nobody knows how many rows its "
             'partitions have: interventions="COLUMN"'
         )
-    if missing == "mean":
-        raise InputError('missing="mean" goes with interventions where rows are held; of Dask data use "drop"')
     unknown = [name for name in given.columns if name not in data.columns]
     if unknown:
         raise InputError(f"there is no column {unknown[0]!r} in the Dask DataFrame")
-    _, found = partitions(data.drop(columns=list(given.columns)))
+    rows, found = partitions(data.drop(columns=list(given.columns)))
     checked = check_names(found, names)
     pieces = DaskRows(data.to_delayed(), functools.partial(_piece, given=given, names=checked))
-    return LabelledScan(pieces, checked, given.kind, whole_piece if missing == "drop" else None)
+    return LabelledScan(pieces, checked, given.kind, _without_gaps(rows, checked, missing))
+
+
+def _without_gaps(rows: Partitions, names: tuple[str, ...], missing: str) -> Callable[[Piece], Piece] | None:
+    """What is done to pieces of these rows because values may be missing."""
+    if missing == "drop":
+        return whole_piece
+    fill = filling(rows, names) if missing == "mean" else None
+    return None if fill is None else functools.partial(filled_piece, fill=fill)
 
 
 def _piece(part: Any, given: Interventions, names: tuple[str, ...]) -> Piece:

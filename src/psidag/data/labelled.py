@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from psidag.data.conditions import Conditions
 from psidag.data.interventions import Kind, Targets, refuse_always_set
+from psidag.data.missing import note_dropped
 from psidag.data.moments import TILE, Moments
 from psidag.data.scans import Rows
 from psidag.data.sources import Source, Table
@@ -161,6 +162,8 @@ class LabelledScan:
             found: Conditions = self._pieces.reduce(work, Conditions.merge, None if wide else workers)
             check_conditions(found)
             self._conditions = found
+            if found.left_out:
+                self.remarks += (note_dropped(found.left_out, found.left_out + round(found.total)),)
         return self._conditions
 
     def moments(self, workers: Workers | None = None) -> Moments:
@@ -199,7 +202,9 @@ def check_conditions(found: Conditions) -> None:
     moments = found.moments()
     if not np.isfinite(moments.mean).all():
         bad = [found.names[j] for j in np.flatnonzero(~np.isfinite(moments.mean))]
-        raise InputError(f'missing or infinite values in {bad[0]!r}: choose missing="drop", or leave the column out')
+        raise InputError(
+            f'missing or infinite values in {bad[0]!r}: choose missing="drop" or "mean", or leave the column out'
+        )
     if found.total < 2:
         raise InputError(f"{found.total:g} rows are too few: dependence cannot be seen in fewer than 2")
     targets = {column for setting in found.settings for column in setting}
@@ -225,6 +230,11 @@ def whole_piece(piece: Piece) -> Piece:
     return piece if kept.all() else Piece(piece.rows[kept], piece.targets.take(np.flatnonzero(kept)))
 
 
+def filled_piece(piece: Piece, fill: Callable[[Rows], Rows]) -> Piece:
+    """A piece whose gaps are filled in."""
+    return Piece(fill(piece.rows), piece.targets)
+
+
 def _gathered(
     piece: Piece,
     names: tuple[str, ...],
@@ -234,4 +244,6 @@ def _gathered(
 ) -> Conditions:
     rows, targets = piece if prepare is None else prepare(piece)
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite shows in the mean, and is named then
-        return Conditions(names, kind).update(rows, targets, None, workers or SERIAL)
+        found = Conditions(names, kind).update(rows, targets, None, workers or SERIAL)
+    found.left_out = len(piece.rows) - len(rows)
+    return found

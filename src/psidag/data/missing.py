@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -69,13 +69,13 @@ def complete_scan(rows: Partitions, names: Sequence[str], missing: str, least_ro
     Flaws show when the rows are gone through for their moments. ``"mean"`` takes a pass more for the means,
     ``"pairwise"`` needs two and leaves no rows.
     """
-    if missing in ("mean", "pairwise"):
+    if missing == "mean":
+        return Scan(rows, names, filling(rows, names))
+    if missing == "pairwise":
         gaps = _find_gaps(rows, names)
         if gaps.times.any():
             _refuse_empty(gaps, names)
-            if missing == "pairwise":
-                return Summary(*_of_pairs(rows, names))
-            return Scan(rows, names, functools.partial(_filled, mean=_column_means(rows)))
+            return Summary(*_of_pairs(rows, names))
 
     def check(read: int, moments: Moments) -> None:
         if not np.isfinite(moments.mean).all() or moments.count < least_rows:
@@ -88,10 +88,19 @@ def complete_scan(rows: Partitions, names: Sequence[str], missing: str, least_ro
             if read < least_rows:
                 raise InputError(f"{read} rows are too few: dependence cannot be seen in fewer than {least_rows}")
         if read > moments.count:
-            scan.remarks = (_note_dropped(read - int(moments.count), read),)
+            scan.remarks = (note_dropped(read - int(moments.count), read),)
 
     scan = Scan(rows, names, _whole_rows if missing == "drop" else None, check)
     return scan
+
+
+def filling(rows: Partitions, names: Sequence[str]) -> Callable[[Rows], Rows] | None:
+    """What puts the means of the columns, from one pass over all rows, in the place of gaps; None if there are none."""
+    gaps = _find_gaps(rows, names)
+    if not gaps.times.any():
+        return None
+    _refuse_empty(gaps, names)
+    return functools.partial(_filled, mean=_column_means(rows))
 
 
 def pairwise_moments(rows: Partitions, names: Sequence[str]) -> Moments:
@@ -254,7 +263,8 @@ def _nothing_left(gaps: _Gaps, names: Sequence[str], left: int) -> InputError:
     )
 
 
-def _note_dropped(dropped: int, n: int) -> str:
+def note_dropped(dropped: int, n: int) -> str:
+    """Warn of rows that were left out, with the sentence that solutions keep."""
     said = f"rows with missing values were left out: {dropped} of {n}"
     warnings.warn(said, DataWarning, stacklevel=2)
     return said
@@ -273,7 +283,7 @@ def _drop(X: Rows, names: Sequence[str], weight: Floats | None, gaps: _Gaps, lea
         _refuse_empty(gaps, names)
         raise _nothing_left(gaps, names, left)
     whole = Table(X[kept], names, None if weight is None else weight[kept])
-    whole.remarks = (_note_dropped(n - left, n),)
+    whole.remarks = (note_dropped(n - left, n),)
     return whole
 
 

@@ -58,13 +58,13 @@ def load_sachs(
     )
 
 
-#: What each reagent acts on, by Sachs et al. (2005), table 1; general stimulations set no single one.
+#: What each reagent acts on among what was measured (Sachs et al. 2005). General stimulations set no single one, and
+#: LY294002 inhibits PI3K, which was not measured.
 _REAGENTS = {
     "aktinhib": "Akt",
     "g0076": "PKC",
     "psitect": "PIP2",
     "u0126": "Mek",
-    "ly": "Akt",
     "pma": "PKC",
     "b2camp": "PKA",
 }
@@ -73,8 +73,10 @@ _REAGENTS = {
 def load_sachs_experiments() -> Experiment:
     """All nine conditions of the Sachs data with what each reagent acts on, for ``learn_dag(…, interventions=…)``.
 
-    Reagents inhibit or activate what they act on, and reach other molecules too, and effects are curved: experiments
-    help less here than in simulations.
+    An Akt inhibitor, Go6976 and PMA (PKC), psitectorigenin (PIP2), U0126 (Mek) and b2cAMP (PKA) act on what was
+    measured; the general stimulations and LY294002, whose target PI3K was not measured, are rows in which nothing was
+    set. Reagents inhibit or activate what they act on, reach other molecules too, and PMA and b2cAMP were given without
+    the stimulation of all other conditions; effects are curved. Experiments help less here than in simulations.
 
     Examples
     --------
