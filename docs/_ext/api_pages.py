@@ -11,10 +11,19 @@ import psidag
 
 #: What the names of the package itself are for, in the order in which a reader meets them.
 GROUPS = {
-    "Learn": ["PsiDAG", "learn_dag", "fit_order", "fit_dag", "penalty_path", "compare", "cluster"],
+    "Learn": [
+        "PsiDAG",
+        "learn_dag",
+        "fit_order",
+        "fit_dag",
+        "penalty_path",
+        "compare",
+        "check_interventions",
+        "cluster",
+    ],
     "Engines": ["Sparse", "Exact", "Stochastic", "Universal", "SGD", "project"],
     "What comes out": ["Solution", "DAG", "Confidence", "bootstrap", "PenaltyPath"],
-    "What goes in": ["Constraints", "Moments"],
+    "What goes in": ["prepare", "lagged", "Constraints", "Interventions", "Moments"],
     "Errors and warnings": ["InputError", "DataWarning", "Interrupted", "BootstrapInterrupted"],
 }
 #: The other modules of the API, with what they hold.

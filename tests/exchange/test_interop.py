@@ -1,5 +1,8 @@
 """Round trips through the libraries people use next, on Sachs; each is skipped where it is not installed."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 
@@ -175,3 +178,10 @@ def test_effects_agree_with_dowhy_on_random_graphs():
         estimate = model.estimate_effect(model.identify_effect(), method_name="backdoor.linear_regression")
         found = solution.effect(source, target)
         assert found.value == pytest.approx(estimate.value, abs=8 * found.standard_error)
+
+
+def test_the_examples_of_the_converters():
+    for library in ("causallearn", "pgmpy"):
+        pytest.importorskip(library)
+    failures, _ = doctest.testmod(importlib.import_module("psidag.exchange.libraries"))
+    assert not failures

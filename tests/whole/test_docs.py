@@ -1,7 +1,7 @@
 """The examples in the documents and docstrings do what they say."""
 
 import doctest
-import importlib
+import importlib.util
 import pkgutil
 import re
 from pathlib import Path
@@ -71,5 +71,10 @@ def test_the_lines_of_the_readme_that_judge_themselves(capsys):
 
 @pytest.mark.parametrize("name", modules())
 def test_docstrings(name):
-    failures, _ = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
-    assert not failures
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
+        # What opens with an import of a library that need not be there is tested where it is.
+        opening = re.match(r"import (pgmpy|causallearn)$", test.examples[0].source.strip()) if test.examples else None
+        if opening is None or importlib.util.find_spec(opening[1]) is not None:
+            runner.run(test)
+    assert not runner.failures

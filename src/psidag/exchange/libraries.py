@@ -110,6 +110,12 @@ def to_causal_learn(graph: Any) -> Any:
     """A causal-learn ``GeneralGraph``; it has no weights.
 
     That of a solution has undirected edges where directions are open; that of ``solution.dag`` has none.
+
+    Examples
+    --------
+    >>> import causallearn
+    >>> [node.get_name() for node in to_causal_learn(DAG.from_edges([("dose", "effect")])).get_nodes()]
+    ['dose', 'effect']
     """
     from causallearn.graph.Edge import Edge
     from causallearn.graph.Endpoint import Endpoint
@@ -126,7 +132,14 @@ def to_causal_learn(graph: Any) -> Any:
 
 
 def from_causal_learn(graph: Any) -> DAG:
-    """The DAG of a causal-learn graph (or of what has one as ``G``); an edge without a direction is an error."""
+    """The DAG of a causal-learn graph (or of what has one as ``G``); an edge without a direction is an error.
+
+    Examples
+    --------
+    >>> import causallearn
+    >>> from_causal_learn(to_causal_learn(DAG.from_edges([("dose", "effect")]))).children("dose")
+    ['effect']
+    """
     held = getattr(graph, "G", graph)
     names = [node.get_name() for node in held.get_nodes()]
     # causal-learn marks the end at row i, column j: -1 a tail and 1 an arrowhead at i of the edge i, j.
@@ -142,6 +155,12 @@ def to_pgmpy(graph: Any) -> Any:
     """A pgmpy ``LinearGaussianBayesianNetwork``; with its parameters where the graph comes from a Solution.
 
     The parameters are the equations as they were learned: intercept, weights and standard deviation.
+
+    Examples
+    --------
+    >>> import pgmpy
+    >>> list(to_pgmpy(DAG.from_edges([("dose", "effect")])).edges())
+    [('dose', 'effect')]
     """
     from pgmpy.factors.continuous import LinearGaussianCPD
     from pgmpy.models import LinearGaussianBayesianNetwork
@@ -161,7 +180,14 @@ def to_pgmpy(graph: Any) -> Any:
 
 
 def to_pgmpy_pdag(graph: Any) -> Any:
-    """A pgmpy ``PDAG``, in which edges have a direction only where it is known."""
+    """A pgmpy ``PDAG``, in which edges have a direction only where it is known.
+
+    Examples
+    --------
+    >>> import pgmpy
+    >>> to_pgmpy_pdag(DAG.from_edges([("dose", "effect")])).directed_edges
+    {('dose', 'effect')}
+    """
     from pgmpy.base import PDAG
 
     content = as_content(graph)
@@ -174,7 +200,14 @@ def to_pgmpy_pdag(graph: Any) -> Any:
 
 
 def from_pgmpy(network: Any) -> DAG:
-    """The DAG of any pgmpy network; weights are those of its linear Gaussian parameters, else 1."""
+    """The DAG of any pgmpy network; weights are those of its linear Gaussian parameters, else 1.
+
+    Examples
+    --------
+    >>> import pgmpy
+    >>> from_pgmpy(to_pgmpy(DAG.from_edges([("dose", "effect")]))).children("dose")
+    ['effect']
+    """
     cpds = {cpd.variable: cpd for cpd in getattr(network, "cpds", [])}
     edges = []
     for source, target in network.edges():

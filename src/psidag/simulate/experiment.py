@@ -33,6 +33,13 @@ class Experiment:
         For each row None, or the names of what was set, as a tuple.
     names : tuple of str
         The variables.
+
+    Examples
+    --------
+    >>> model = LinearSEM(DAG.from_edges([("gene", "protein", 2.0)]))
+    >>> found = experiment(model, ["gene"], rows=2, control_rows=3, seed=0)
+    >>> found.X.shape, found.labels
+    ((5, 2), [None, None, None, ('gene',), ('gene',)])
     """
 
     X: NDArray[np.float64]

@@ -194,8 +194,8 @@ class Solution:
         source, target : str
             Names of variables.
         data : DataFrame, Arrow table, array or path, optional
-            The training rows: the interval then comes from this many draws of them, with the weights fitted anew in the
-            same graph. Without them it is that of a normal distribution.
+            The training rows: the interval then comes from this many draws of those without missing values, with the
+            weights fitted anew in the same graph. Without them it is that of a normal distribution.
         interventions : str, sequence or Interventions, optional
             What was set in each of the rows.
         replicates : int
@@ -214,7 +214,7 @@ class Solution:
         if data is None:
             bounds = class_effects.normal_interval(value, error)
         else:
-            rows = self._rows(data, interventions)
+            rows = self._rows(data, interventions, missing="drop")
             bounds = class_effects.resampled_interval(rows, dag, *ends, replicates, np.random.default_rng(seed))
         members = class_effects.effects_over_class(dag, self.graph, self.residual_variance, *ends)
         return class_effects.Effect(value, error, *bounds, members)
@@ -305,13 +305,14 @@ class Solution:
         Parameters
         ----------
         data : DataFrame, Arrow table, array or path
-            Rows of the same columns, in the same order: the training rows, or better, new ones.
+            Rows of the same columns, in the same order: the training rows, or better, new ones. Those with missing
+            values are left out.
         """
-        return check_residuals(self._rows(data).X, self.dag, self.intercept)
+        return check_residuals(self._rows(data, missing="drop").X, self.dag, self.intercept)
 
-    def _rows(self, data: Any, interventions: Any = None) -> Table:
+    def _rows(self, data: Any, interventions: Any = None, missing: str = "error") -> Table:
         names = None if interventions is None else self.names
-        source = as_experiment(data, interventions, names=names, least_rows=1, whole=False)
+        source = as_experiment(data, interventions, names=names, missing=missing, least_rows=1, whole=False)
         if not in_memory(source):
             raise InputError("the rows themselves are needed, as a table or an array")
         if source.d != self.dag.d:

@@ -7,11 +7,28 @@ from numbers import Real
 
 
 class InputError(ValueError):
-    """The input cannot be used as it is; the message names the culprit and the remedy."""
+    """The input cannot be used as it is; the message names the culprit and the remedy.
+
+    Examples
+    --------
+    >>> from psidag import DAG
+    >>> try:
+    ...     DAG.from_edges([("dose", "effect"), ("effect", "dose")])
+    ... except InputError as error:
+    ...     print("no DAG")
+    no DAG
+    """
 
 
 class DataWarning(UserWarning):
-    """The data can be used, but the answer deserves less trust than usual; the message says why."""
+    """The data can be used, but the answer deserves less trust than usual; the message says why.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", DataWarning)  # stop rather than go on
+    >>> warnings.simplefilter("default", DataWarning)
+    """
 
 
 class CheckpointWarning(UserWarning):

@@ -26,6 +26,16 @@ def plot_shifts(checks: InterventionChecks, ax: Axes | None = None) -> Axes:
         From :func:`psidag.learning.check_interventions.check_interventions`.
     ax : matplotlib Axes, optional
         Where to draw; by default in a new figure.
+
+    Examples
+    --------
+    >>> from psidag import DAG, check_interventions
+    >>> from psidag.simulate import LinearSEM, experiment
+    >>> chain = DAG.from_edges([("gene", "protein", 2.0), ("protein", "growth", 1.0)])
+    >>> rows = experiment(LinearSEM(chain), seed=0)
+    >>> checks = check_interventions(rows.X, rows.labels, names=rows.names, random_state=0)
+    >>> plot_shifts(checks).get_xlabel()
+    'predicted shift, in standard errors'
     """
     ax = axes_for(ax)
     scale = np.array([max(shift.standard_error, 1e-300) for shift in checks])
