@@ -110,6 +110,18 @@ def test_knowledge_directs_what_it_says_and_what_follows():
     assert claimed(X, chain).directed_edges() == []
 
 
+@pytest.mark.filterwarnings("ignore::psidag.DataWarning")
+@pytest.mark.parametrize("noise", ["normal", "exponential"])
+def test_parts_and_their_sum_are_interchangeable(noise):
+    rng = np.random.default_rng(0)
+    first, second, apart, beside = getattr(rng, noise)(size=(4, 20_000))
+    error = rng.normal(size=(2, 20_000))
+    X = np.column_stack([first, second, first + second + 1e-3 * error[0], apart, beside, apart + beside + error[1]])
+    graph = learn_dag(X, names=["first", "second", "sum", "apart", "beside", "effect"], random_state=0).graph
+    assert set(graph.directed_edges()) == {("apart", "effect"), ("beside", "effect")}
+    assert {frozenset(pair) for pair in graph.undirected_edges()} >= {frozenset({"first", "sum"})}
+
+
 def test_yes_or_no_columns_are_never_directed_by_shape():
     rng = np.random.default_rng(0)
     cause = rng.exponential(size=1000)

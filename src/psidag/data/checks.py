@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 #: A column whose variance given the others is below this share of its own is taken as a combination of them.
 _COLLINEAR = 1e-9
 #: Below this share it is nearly one: weights among such columns swing with the last digits of the data.
-_NEARLY = 1e-5
+NEARLY_DETERMINED = 1e-5
 #: Up to this many columns combinations are looked for: the factorisation takes a second there.
 _MOST_COLUMNS = 3000
 
@@ -43,7 +43,8 @@ def data_warnings(names: Sequence[str], count: float, sd: Floats, moments: Momen
             )
         if nearly:
             found.append(
-                f"columns that others determine but for a rest below {_NEARLY:g} of their variance: {listing(nearly)}; "
+                f"columns that others determine but for a rest below {NEARLY_DETERMINED:g} of their variance: "
+                f"{listing(nearly)}; "
                 "weights and directions among them are not to be trusted: leave one of such a group out"
             )
     return found
@@ -63,6 +64,6 @@ def collinear_columns(moments: Moments) -> tuple[list[str], list[str]]:
     live = np.flatnonzero(sd > 0)
     C = moments.covariance[np.ix_(live, live)] / np.outer(sd[live], sd[live])
     factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(C, tol=_COLLINEAR, lower=1, overwrite_a=1)
-    almost = np.flatnonzero(np.diag(factor)[:rank] ** 2 < _NEARLY)
+    almost = np.flatnonzero(np.diag(factor)[:rank] ** 2 < NEARLY_DETERMINED)
     exact, nearly = ([moments.names[live[j]] for j in sorted(found - 1)] for found in (pivots[rank:], pivots[almost]))
     return exact, nearly

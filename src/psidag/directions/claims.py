@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from psidag.data.checks import NEARLY_DETERMINED
 from psidag.data.correlations import Correlations
 from psidag.directions import exact
 from psidag.directions.again import search_again
@@ -250,8 +251,25 @@ class _Claims:
         profile = replace(profile or self._profile, mark=mark, enough=mark + _FAR_ABOVE)
         return profile.differences(score, self._pairs(rows), self.workers, settled=settled)
 
+    @cached_property
+    def _interchangeable(self) -> NDArray[np.bool_]:
+        """Edges among columns of which the others determine one but for next to nothing, such as parts and their sum.
+
+        Any of them could be written as the effect of the others: neither colliders nor shape tell which one is.
+        """
+        families = list(enumerate(self._profile.parents))
+        nodes, shares, _ = ResidualScore(self._sample, self.grounds.price).residuals(families)
+        found = np.zeros(len(self.sources), dtype=bool)
+        for node in nodes[shares < np.log(NEARLY_DETERMINED)].tolist():
+            members = np.array([node, *self._profile.parents[node]])
+            found |= np.isin(self.sources, members) & np.isin(self.targets, members)
+        return found
+
     def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats, probability: Floats) -> None:
         """Keep the evidence, the claims that it supports, and what it is surely against, whoever claims that."""
+        if reason in ("collider", "shape"):
+            left = ~self._interchangeable[rows]
+            rows, delta, probability = rows[left], delta[left], probability[left]
         better = np.abs(delta) > np.abs(self.delta[rows])
         self.delta[rows[better]], self.probability[rows[better]] = delta[better], probability[better]
         self.reason[rows[probability >= MARK]] = REASONS.index(reason)
