@@ -26,6 +26,7 @@ from psidag.graph.orientation import close, known_directions, markov_class, open
 from psidag.graph.partial import CONFLICT, NOTHING, REASONS, PartialGraph, Reason
 from psidag.scores.nearly_equal import Prior, estimate_prior
 from psidag.scores.residual_score import ResidualScore, Sample
+from psidag.stages.refinement import without
 from psidag.system.parallel import Workers
 
 Floats = NDArray[np.float64]
@@ -253,17 +254,20 @@ class _Claims:
 
     @cached_property
     def _interchangeable(self) -> NDArray[np.bool_]:
-        """Edges among columns of which the others determine one but for next to nothing, such as parts and their sum.
+        """Edges of columns that the others of a group determine but for next to nothing, such as parts and their sum.
 
-        Any of them could be written as the effect of the others: neither colliders nor shape tell which one is.
+        Any of a group could be written as the effect of the others, and its neighbours would be neighbours of these:
+        neither colliders nor shape tell which one is.
         """
-        families = list(enumerate(self._profile.parents))
-        nodes, shares, _ = ResidualScore(self._sample, self.grounds.price).residuals(families)
-        found = np.zeros(len(self.sources), dtype=bool)
-        for node in nodes[shares < np.log(NEARLY_DETERMINED)].tolist():
-            members = np.array([node, *self._profile.parents[node]])
-            found |= np.isin(self.sources, members) & np.isin(self.targets, members)
-        return found
+        score, parents = ResidualScore(self._sample, self.grounds.price), self._profile.parents
+        determined = np.log(NEARLY_DETERMINED)
+        nodes, shares, _ = score.residuals(list(enumerate(parents)))
+        members = np.zeros(self.dag.d, dtype=bool)
+        for node in nodes[shares < determined].tolist():
+            fewer = [(node, without(parents[node], parent)) for parent in parents[node]]
+            needed = score.residuals(fewer)[1] >= determined
+            members[[node, *np.array(parents[node])[needed].tolist()]] = True
+        return np.asarray(members[self.sources] | members[self.targets])
 
     def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats, probability: Floats) -> None:
         """Keep the evidence, the claims that it supports, and what it is surely against, whoever claims that."""
