@@ -52,6 +52,7 @@ NASTY = {
     "thousands": {"people": [f"{1e6 + 1e5 * a:,.0f}" for a in A], "b": B, "c": C},
     "may be thousands": {"people": [f"{5 + a:.3f}".replace(".", ",") for a in A], "b": B, "c": C},
     "true and false": {"flag": A > 0, "b": B, "c": C},
+    "both tails": {"a": 60 + np.where(np.arange(N) % 50 == 5, [30.0, -30.0] * (N // 2), A), "b": B, "c": C},
     "positive outliers": {"a": np.exp(np.where(np.arange(N) == 5, 12.0, A)), "b": B, "c": C},
     "sorted": {"a": np.sort(A), "b": np.sort(B), "c": C},
     "one column": {"a": A},
@@ -71,6 +72,8 @@ NASTY = {
     "mostly one country": {"country": np.where(np.arange(N) < 2, ["NL", "BE"] * (N // 2), "DE"), "b": B, "c": C},
     "the rest of a day": {"asleep": 8 + A, "awake": 16 - A, "b": B},
     "one of numbers": {"price": np.exp(A), "sold": np.where(B > 0, "yes", "no")},
+    "years that pass": {"year": np.arange(1800, 1800 + N), **dict(zip("abcd", WALK.T, strict=True))},
+    "few of each": {"name": list("ABCDEFGHIJJ"), "a": A[:11], "b": B[:11]},
     "many columns of words": {f"w{k}": LETTERS[RNG.integers(0, 3, N)] for k in range(7)},
     "missing in most rows": {"seldom": np.where(np.arange(N) % 5, np.nan, A), "a": A + B, "b": B, "c": C},
     "odd names": {"a,b": A, "c d": B, "*": C, "[x]": A - C},
@@ -113,7 +116,7 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
             rest = rest - (-1 if sign == "-" else 1) * float(size or 1) * plain[column]
         assert np.ptp(rest.dropna()) < 1e-2 * np.ptp(plain[name])
     if found["complete"] is not None:
-        used = frame[[*numbers, *found["kept"]]].replace([np.inf, -np.inf], np.nan)
+        used = frame[[*numbers, *found["kept"]]].replace([np.inf, -np.inf], np.nan).dropna(axis=1, how="all")
         assert found["complete"] == len(used.dropna())
     if found["next"] is None:
         assert title in ("all text", "one column", "one row")
@@ -154,6 +157,8 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
         ("mostly one country", ["'country' is a category (line 2: 'NL'): leave it out"]),
         ("the rest of a day", ["asleep = 24 - awake"]),
         ("many columns of words", ["2 more are not numbers", "7 columns, 14 once prepared"]),
+        ("years that pass", ["follow each other in 'year'", "a time series, it seems"]),
+        ("few of each", ["'name' is a category (line 2: 'A'): leave it out"]),
         ("missing in most rows", ["without 'seldom', missing in most rows, 200 would be", "--exclude seldom -o"]),
         ("categories", ["1 category, 2 numbers"]),
         ("plain", ["missing    none", "auto takes sparse", "notears", "enough for all but weak edges"]),
@@ -182,6 +187,8 @@ def test_what_matters_is_said(call, tmp_path, title, parts):
         ("copies in other units", ["duplicate"]),
         ("one of numbers", ["standard deviations", "standardised"]),
         ("remarks", ["200 of 200"]),
+        ("time", ["follow each other in '"]),
+        ("both tails", ["--log"]),
         ("units", ["e+0"]),
     ],
 )

@@ -154,6 +154,8 @@ def test_rare_categories_and_seldom_remarks_make_no_columns():
     assert any("'remark' left out: only 15 of 100 rows have a value" in step for step in table.steps)
     mostly = prepare({"word": ["DE"] * 98 + ["NL", "BE"], "x": [*range(99), 7]})
     assert mostly.names == ("x",)
-    assert "nearly all rows have 'DE'" in mostly.steps[0]
+    assert "3 categories, and 98 of 100 rows have 'DE'" in mostly.steps[0]
+    each = prepare({"word": list("ABCDEFGHIJJ"), "x": [*range(10), 7]})
+    assert "10 categories, and too few rows for each" in each.steps[0]
     few = prepare({"word": ["a", "b", "c", "a"], "x": [1, 2, 3, 5.5]})
     assert few.names == ("word=b", "word=c", "x")

@@ -176,9 +176,15 @@ def _numbers(found: Profile, checkup: Checkup, where: str) -> Iterator[tuple[str
     moving = [kind for kind in checkup.kinds.values() if kind in ("number", "few values")]
     if len(checkup.slow) >= max(2, len(moving) / 2):
         most = max(checkup.slow.values())
-        yield "time", f"consecutive rows are alike in {len(checkup.slow)} columns (correlation up to {most:.2f}):"
-        yield "", "if rows follow each other in time, --lags 1 puts the past beside each row (--group COLUMN keeps"
-        yield "", "several series apart); if they are just sorted, nothing is amiss"
+        alike = f"consecutive rows are alike in {len(checkup.slow)} columns (correlation up to {most:.2f})"
+        past = "--lags 1 puts the past beside each row"
+        if checkup.ordered is not None:
+            yield "time", f"{alike}, and follow each other in {checkup.ordered!r}:"
+            yield "", f"they are a time series, it seems; {past}"
+        else:
+            yield "time", f"{alike}:"
+            yield "", f"if rows follow each other in time, {past} (--group COLUMN keeps several"
+            yield "", "series apart); if they are just sorted, nothing is amiss"
 
 
 def _ahead(found: Profile, checkup: Checkup, expected: Any, *, prepared: bool) -> Iterator[tuple[str, str]]:

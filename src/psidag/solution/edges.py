@@ -102,7 +102,7 @@ class EdgeTable(EdgeRows[Edge]):
         notes = ["--, ?  the direction is open: the weight is that in one of the graphs that fit about as well"]
         probability = self._values.get("probability")
         if probability is not None and any(probability[k] < _OTHER_WAY for k in open_):
-            notes.append("       a probability below 0.5 speaks for the other way, but not surely enough")
+            notes.append("       a probability below 0.5 speaks for the other way; the graph is as the search found it")
         return [*super()._remarks(shown), *(notes if open_ else [])]
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from psidag.data.files import FileTable
 from psidag.data.scans import Batches
-from psidag.tables.kinds import ColumnKind, look, sentinel
-from psidag.tables.prepare import columns_made
+from psidag.tables.kinds import ColumnKind, look, names_time, sentinel
+from psidag.tables.prepare import columns_made, long_tailed
 from psidag.tables.profile import Profile
 from psidag.tables.raw import RawTable
 
@@ -41,15 +41,17 @@ class Checkup(NamedTuple):
     """Columns that are like themselves in the row before, with that correlation."""
     transposed: bool
     positive: frozenset[str] = frozenset()
-    """Columns with outliers of which a logarithm can be taken."""
+    """Columns with outliers to the right, which a logarithm would draw in."""
     word_gaps: Mapping[str, int] = MappingProxyType({})
     """Missing values in columns that are not numbers, but would become some."""
     complete: int | None = None
-    """Rows without a gap in all these columns; None where rows are not held."""
+    """Rows without a gap in all these columns but empty ones; None where rows are not held."""
     usable: int | None = None
     """The same, with codes taken as missing, and without the columns that are missing in most rows."""
     seldom: tuple[str, ...] = ()
     """Columns of numbers that are missing in most rows."""
+    ordered: str | None = None
+    """A column of time that rises from row to row."""
     kept: frozenset[str] = frozenset()
     """Columns that are not numbers, but would become some."""
     made: int = 0
@@ -74,6 +76,7 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
     positive: set[str] = set()
     lacks: dict[str, NDArray[np.bool_]] = {}
     made = 0
+    ordered: str | None = None
     for name, column in raw.columns.items() if raw is not None else ():
         seen = look(name, column)
         kinds[name] = seen.kind
@@ -81,6 +84,8 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
         made += len(columns)
         if columns:
             lacks[name] = np.isnan(columns[0])
+        if seen.kind == "date" and seen.values is not None and _rises(seen.values):
+            ordered = ordered or name
     words = {name: int(gaps.sum()) for name, gaps in lacks.items() if gaps.any()}
     held = not isinstance(table.X, Batches) and len(table.names) <= _LOOKED_AT
     if held:
@@ -89,6 +94,8 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
             seen = look(name, values)
             kinds[name] = seen.kind
             made += len(columns_made(name, seen))
+            if names_time(name) and _rises(values):
+                ordered = ordered or name
             if kinds[name] not in ("number", "few values"):
                 continue
             code = sentinel(values)
@@ -98,7 +105,7 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
             far = _outliers(values)
             if far and kinds[name] == "number":
                 outliers[name] = far
-                if np.nanmin(values) > 0:
+                if long_tailed(values[np.isfinite(values)]):
                     positive.add(name)
             like = _like_the_row_before(values)
             if like is not None and like > max(_SLOW, 4 / np.sqrt(len(values))):
@@ -111,6 +118,7 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
         _transposed(found, kinds),
         frozenset(positive),
         words,
+        ordered=ordered,
         kept=frozenset(lacks),
         made=made,
     )
@@ -121,19 +129,19 @@ def _complete(table: FileTable, checkup: Checkup, lacks: Mapping[str, NDArray[np
     """How many rows are without gaps, in which columns words and numbers alike count."""
     X = np.asarray(table.X)
     finite = np.isfinite(X)
-    without_words = ~np.any([*lacks.values(), np.zeros(len(X), dtype=bool)], axis=0)
+    complete = ~np.any([*lacks.values(), np.zeros(len(X), dtype=bool)], axis=0)
     seldom = []
-    usable = without_words.copy()
+    usable = complete.copy()
     for k, name in enumerate(table.names):
-        there = finite[:, k] & (X[:, k] != checkup.sentinels.get(name, np.nan))
         if checkup.kinds[name] == "empty":
             continue
+        complete &= finite[:, k]
+        there = finite[:, k] & (X[:, k] != checkup.sentinels.get(name, np.nan))
         if 2 * there.sum() < len(X):
             seldom.append(name)
         else:
             usable &= there
-    complete = int((without_words & finite.all(axis=1)).sum())
-    return {"complete": complete, "usable": int(usable.sum()), "seldom": tuple(seldom)}
+    return {"complete": int(complete.sum()), "usable": int(usable.sum()), "seldom": tuple(seldom)}
 
 
 def without_oddities(table: FileTable, checkup: Checkup) -> FileTable:
@@ -172,7 +180,8 @@ def next_command(
         parts += ["--exclude", ",".join(spared)]
     if set(found.missing) - {*empty, *spared} or checkup.sentinels or checkup.word_gaps:
         left = found.complete_rows if checkup.usable is None else checkup.usable
-        parts += ["--missing", "drop" if left >= max(50, 5 * len(found.kinds)) else "pairwise"]
+        enough = max(50, min(5 * len(found.kinds), found.rows / 2))
+        parts += ["--missing", "drop" if left >= enough else "pairwise"]
     if not chooses_noise and units_factor(found) > _UNITS:
         parts += ["--noise", "unequal"]
     return shlex.join([*parts, "-o", "graph.json", "--report", "graph.html"])
@@ -217,6 +226,11 @@ def _outliers(values: NDArray[np.float64]) -> int:
     centre = np.median(there)
     spread = 1.4826 * float(np.median(np.abs(there - centre)))
     return int((np.abs(there - centre) > _FAR * spread).sum()) if spread > 0 else 0
+
+
+def _rises(values: NDArray[np.float64]) -> bool:
+    """Whether a column never falls from row to row, and is no constant."""
+    return len(values) > 2 and bool(np.all(np.diff(values) >= 0)) and values[-1] > values[0]
 
 
 def _like_the_row_before(values: NDArray[np.float64]) -> float | None:

@@ -103,9 +103,20 @@ def _look_at_numbers(name: str, column: NDArray[np.float64]) -> Seen:
     whole = len(finite) == len(there) and bool(np.all(finite == np.floor(finite)))
     if whole and distinct == len(there) and len(there) > 2:
         counting = gaps == 0 and len(there) >= 10 and bool(np.all(np.diff(there) == 1))
-        if _NAMED_ID.search(name) or (counting and not _NAMED_TIME.search(name)):
+        if _NAMED_ID.search(name) or (counting and not names_time(name)):
             return Seen("id", gaps, distinct, column)
     return Seen("few values" if whole and distinct <= 10 else "number", gaps, distinct, column)
+
+
+def names_time(name: str) -> bool:
+    """Whether a column is called like one of time.
+
+    Examples
+    --------
+    >>> names_time("year"), names_time("yearly income")
+    (True, False)
+    """
+    return _NAMED_TIME.search(name) is not None
 
 
 def sentinel(values: NDArray[np.float64]) -> float | None:

@@ -141,7 +141,11 @@ def _indicators(name: str, seen: Seen) -> tuple[dict[str, NDArray[np.float64]], 
     common, *others = seen.levels
     kept = others[: len(others) - seen.rare]
     if not kept:
-        return {}, [f"{name!r} left out: nearly all rows have {common!r}"]
+        alike = seen.filled - sum(str(cell) != common for cell in seen.cells if cell is not None)
+        reason = (
+            f"{alike:,} of {seen.filled:,} rows have {common!r}" if 2 * alike > seen.filled else "too few rows for each"
+        )
+        return {}, [f"{name!r} left out: {seen.distinct} categories, and {reason}"]
     made = {
         f"{name}={level}": np.array([np.nan if cell is None else float(str(cell) == level) for cell in seen.cells])
         for level in kept
@@ -162,7 +166,7 @@ def _reshaped(
 ) -> tuple[NDArray[np.float64], list[str]]:
     said = []
     there = values[np.isfinite(values)]
-    if log and len(there) > 2 and there.min() > 0 and _skewness(there) > max(_SKEWED, abs(_skewness(np.log(there)))):
+    if log and long_tailed(there):
         values = np.log(values)
         there = np.log(there)
         said.append(f"{name!r}: its logarithm, for it has a long tail to the right")
@@ -170,6 +174,13 @@ def _reshaped(
         said.append(f"{name!r}: minus {there.mean():.6g}, divided by {there.std():.6g}")
         values = (values - there.mean()) / there.std()
     return values, said
+
+
+def long_tailed(values: NDArray[np.float64]) -> bool:
+    """Whether these finite numbers are positive, skewed to the right, and less so once their logarithm is taken."""
+    if len(values) < 3 or values.min() <= 0:
+        return False
+    return _skewness(values) > max(_SKEWED, abs(_skewness(np.log(values))))
 
 
 def _skewness(values: NDArray[np.float64]) -> float:
