@@ -235,7 +235,7 @@ def unequal_from_true_order(problem: Problem) -> sp.csr_array:
         assign_parents(state.data, net, chosen.weights, np.arange(problem.d))
         score = Objective(UNEQUAL, len(problem.X), price, most_parents(len(problem.X)))
         set_score(state.data, net, score, 100.0, 30)
-        net.set_stale(True)
+        net.set_stale()
         state = state._replace(levels=(price,), net=net)
         return run(engine, task, state=state).candidate.weights
 

@@ -197,7 +197,7 @@ def test_with_everyone_listed_the_moves_are_those_of_the_matrix(noise):
             start = select_within(held.matrix, 150, order, threads, penalty=40.0)
             assign_parents(data, net, start.weights, np.arange(d))
             set_score(data, net, score, 5.0, 8)
-            net.set_stale(True)
+            net.set_stale()
             room = np.arange(d + 1, dtype=np.int64) * 2
             new, counts, gains = np.zeros(2 * d, np.int32), np.zeros(d, np.int32), np.zeros(2 * d)
             if data is held:

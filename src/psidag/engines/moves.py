@@ -139,27 +139,6 @@ def given_network(data: Correlations, graph: sp.csr_array, constraints: BoundCon
     return net
 
 
-def opened_network(data: Correlations, constraints: BoundConstraints, best: Fits, rng: np.random.Generator) -> Network:
-    """A network without the edges of a random node and of its neighbours, which also change places; required ones stay.
-
-    The node is an end of a random edge, so that hubs are likely. A search that is stuck has a few hubs wrong and their
-    neighbourhoods bent to fit: no move of single nodes undoes that, and no small change of the order.
-    """
-    tails, heads = best.weights.nonzero()
-    touched = np.zeros(data.d, dtype=bool)
-    if len(tails):
-        node = rng.choice((tails, heads))[rng.integers(len(tails))]
-        touched[tails[heads == node]] = touched[heads[tails == node]] = touched[node] = True
-    order = best.order.copy()
-    places = np.flatnonzero(touched[order])
-    order[places] = rng.permutation(order[places])
-    left = ~(touched[tails] | touched[heads])
-    edges = sp.csr_array((np.ones(left.sum()), (tails[left], heads[left])), shape=best.weights.shape)
-    net = required_network(data, constraints.nearest_order(order), constraints)
-    assign_parents(data, net, sp.csr_array(edges + constraints.required_matrix), np.arange(data.d))
-    return net
-
-
 def select_parents(
     data: Correlations,
     net: Network,
@@ -223,7 +202,7 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
             additions(data.entries, net, part.start, part.stop, start, found, counts, gains)
 
     workers.map(work, tiles(d, max(_NODES, _PAIRS // d)))
-    net.set_stale(False)
+    net.looked()
     nodes = np.flatnonzero(counts)
     best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")].astype(np.int32)
     gained: int = apply_additions(data.entries, net, best_first, start, found, counts)

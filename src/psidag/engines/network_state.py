@@ -22,7 +22,7 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
     ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
     whether it is stale, whether its regression is delicate; ``levels`` its residual variance, variance, noise variance
     and floor. ``numbers`` are n, penalty, patience, tolerance and the least gain; ``counts`` the most parents and
-    additions, sweeps, visits and moves.
+    additions, sweeps, visits, moves and work.
     """
     edges, entries, waiting = net.sizes()
     held: dict[str, Any] = {
@@ -35,7 +35,7 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
         "inverses": np.empty(entries),
         "queue": np.empty(waiting, np.int32),
         "numbers": np.empty(5),
-        "counts": np.empty(5, np.int64),
+        "counts": np.empty(6, np.int64),
     }
     net.dump(**held)
     return held
@@ -62,7 +62,7 @@ def restore_network(data: Correlations, constraints: BoundConstraints, held: dic
         stored_array(held["inverses"], (int((nodes[:, 0].astype(np.int64) ** 2).sum()),)),
         queue,
         stored_array(held["numbers"], (5,)),
-        stored_array(held["counts"], (5,), np.int64),
+        stored_array(held["counts"], (6,), np.int64),
     )
     return net
 

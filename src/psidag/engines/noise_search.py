@@ -42,9 +42,6 @@ Phase = Literal["equal", "unequal", "again", "refined"]
 #: A prior is estimated anew at the refined graph at most so often, and is the same if its spread changes by less than
 #: this share.
 _PRIORS, _SAME_SPREAD = 6, 0.05
-#: A second start under the equal score is restarted so often, up to this many columns: what fails the test is rare, and
-#: worth another look.
-_RESTARTS, _RESTARTED = 5, 300
 
 
 class State(NamedTuple):
@@ -150,8 +147,8 @@ class NoiseSearch:
         """A step of the search, or a round of the refinement; at the end of either, what comes next."""
         if state.climb is not None:
             return self._refine(task, state, state.climb)
-        inside, below = _task(task, state.phase, state.unequal), self._below(task, state.phase)
-        search, progress = below.step(inside, state.search)
+        inside = _task(task, state.phase, state.unequal)
+        search, progress = self.search.step(inside, state.search)
         progress = progress._replace(steps=state.steps + progress.steps)
         state = state._replace(search=search)
         if progress.closed is None:
@@ -199,11 +196,6 @@ class NoiseSearch:
         if state.climb is not None:
             state.climb.stale = {int(v) for v in stale}
         return state
-
-    def _below(self, task: Task, phase: Phase) -> Sparse:
-        """The search of a phase."""
-        again = phase == "again" and self.search.restarts is None and task.d <= _RESTARTED
-        return replace(self.search, restarts=_RESTARTS) if again else self.search
 
     def _presentable(self, state: State) -> Candidate | None:
         """The graph to answer with if the search ends now."""

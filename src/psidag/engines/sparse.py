@@ -30,7 +30,6 @@ from psidag.engines.moves import (
     add_edges,
     given_network,
     grown_order,
-    opened_network,
     polish_hubs,
     read,
     required_network,
@@ -38,6 +37,7 @@ from psidag.engines.moves import (
     set_score,
 )
 from psidag.engines.network_state import dump_network, restore_network
+from psidag.engines.openings import Openings, before_openings, open_some, stored_openings
 from psidag.graph.order import Order, order_change
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
@@ -64,9 +64,9 @@ class State(NamedTuple):
 
     ``confirmed`` says that no node is left to which additions have not been looked for at this level; ``best`` is
     the lowest score of the closing rounds and ``quiet`` how many of them have passed without a lower one;
-    ``optimum`` is the best of the graphs at which a search has ended. Where correlations are not held, ``near`` are
-    the candidates listed so far, ``scan`` is the comparison under way that will add to them, and ``compared`` are the
-    columns as scans compare them.
+    ``openings`` are there once a search has ended, and ``opening`` says that more are to come. Where correlations are
+    not held, ``near`` are the candidates listed so far, ``scan`` is the comparison under way that will add to them, and
+    ``compared`` are the columns as scans compare them.
     """
 
     data: Correlations
@@ -79,9 +79,8 @@ class State(NamedTuple):
     quiet: int = 0
     tried: Tried = frozenset()
     closed: Fits | None = None
-    optimum: Fits | None = None
-    optimum_loss: float = math.inf
-    restarts: int = 0
+    openings: Openings | None = None
+    opening: bool = False
     steps: int = 0
     near: Candidates | None = None
     scan: Scan | None = None
@@ -116,9 +115,9 @@ class Sparse:
     quiet_rounds : int
         Under the unequal score, how many rounds from random members of the class without a gain end the search.
     restarts : int, optional
-        How often the search is begun again, from the best graph without the edges of a random node and of its
-        neighbours. By default 5 under the unequal score up to 300 columns, which frees the few searches that get
-        stuck there; 20 find a little more. Otherwise none: under the equal score they found nothing at 1,000 columns.
+        How many neighbourhoods are opened when the search has ended: a node and its neighbours lose their edges and
+        find others, which stay if the score is lower. By default openings go on until many in a row have led nowhere,
+        as many as take a share of the work of the search itself.
     reach : float, optional
         A node is walked along the order until the score has risen by this many penalties; 5 under the equal score,
         100 under the unequal one, where the way to a better order leads over higher ground.
@@ -195,6 +194,8 @@ class Sparse:
             return self._scan(task, state, state.scan)
         if state.net is None:
             return self._begin(task, state, np.arange(task.d)), Progress(0, 0)
+        if state.opening:
+            return self._open(task, state, state.net)
         if state.net.waiting:
             drain(state.data.entries, state.net, _SWEEPS)
             return self._count(state)
@@ -248,11 +249,10 @@ class Sparse:
             confirmed=bool(held["confirmed"]),
             tried=frozenset(tuple(map(int, trial)) for trial in held["tried"]),
             closed=_fits(held["closed"], d),
-            optimum=_fits(held["optimum"], d),
             best=float(held["best"]),
-            optimum_loss=float(held["optimum_loss"]),
             quiet=int(held["quiet"]),
-            restarts=int(held["restarts"]),
+            openings=stored_openings(held["openings"], d),
+            opening=bool(held["opening"]),
             steps=int(held["steps"]),
             near=stored_candidates(held["near"], d),
             scan=stored_scan(held["scan"], d),
@@ -282,7 +282,7 @@ class Sparse:
             net = required_network(data, known.nearest_order(order), known)
         state = state._replace(net=net)
         self._set_score(task, state, net)
-        net.set_stale(True)
+        net.set_stale()
         return state
 
     def _scan(self, task: Task, state: State, scan: Scan) -> tuple[State, Progress]:
@@ -300,12 +300,10 @@ class Sparse:
     def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """Where nothing seems left to do: look at hubs, and at last once more at everything."""
         objective, (_, least) = self._objective(task, state), self._limits(task)
-        tried, gained = polish_hubs(
-            state.data, net, objective, task.constraints, task.workers, least, state.tried
-        )  # fmt: skip
+        tried, gained = polish_hubs(state.data, net, objective, task.constraints, task.workers, least, state.tried)
         if not gained and tried == state.tried:
             # Nodes that were descendants when a node was last looked at may no longer be.
-            net.set_stale(True)
+            net.set_stale()
             net.queue_all()
             state = state._replace(confirmed=True)
         return self._count(state._replace(tried=tried))
@@ -320,40 +318,41 @@ class Sparse:
         if not last:
             state = state._replace(level=state.level + 1)
             self._set_score(task, state, net)
-            net.set_stale(True)
+            net.set_stale()
         else:
             # The logarithm of the loss is the score, for each row and node.
             fall = math.log(state.best / candidate.loss) if candidate.loss > 0 else 0.0
             gain = state.data.count * task.d * fall > SMALLEST_GAIN
             state = state._replace(best=min(state.best, candidate.loss), quiet=0 if gain else state.quiet + 1)
-            if not task.score.policy.equivalent or state.quiet >= self.quiet_rounds:
-                # Where a search has ended is the place to restart from, if it is no worse than the best before it.
-                if state.optimum is None or candidate.loss <= state.optimum_loss:
-                    state = state._replace(optimum=found, optimum_loss=candidate.loss)
-                if state.restarts < self._restarts(task):
-                    state = self._restart(task, state, state.optimum or found)
-                else:
-                    finished = Status("converged", "no move improves the score")
-            else:
+            if task.score.policy.equivalent and state.quiet < self.quiet_rounds:
                 resample(state.data.entries, net, int(task.rng.integers(2**63)))
+            else:
+                openings = state.openings or before_openings(state.data, net)
+                state = state._replace(openings=openings, opening=not openings.over(task.d, self.restarts))
+                finished = None if state.opening else self._converged(task, openings, state.penalty)
         return state, Progress(steps, 0, candidate, math.nan, changed, finished)
 
-    def _restarts(self, task: Task) -> int:
-        policy = task.score.policy
-        few = policy.restarts if task.d <= policy.restarts_up_to else 0
-        return few if self.restarts is None else self.restarts
-
-    def _restart(self, task: Task, state: State, best: Fits) -> State:
-        """From the best graph, opened around one node."""
-        net = opened_network(state.data, task.constraints, best, task.rng)
-        state = state._replace(
-            net=net, level=0, levels=tuple(factor * state.penalty for factor in task.score.policy.again),
-            confirmed=False, best=math.inf, quiet=0, restarts=state.restarts + 1,
+    def _open(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
+        """A slice of openings; if they have led to a lower score, all nodes are looked at once more at the end."""
+        before = state.openings or before_openings(state.data, net)
+        openings = open_some(
+            state.data, net, self._objective(task, state), state.near or EVERYONE, before, task.rng, self.restarts
         )  # fmt: skip
-        self._set_score(task, state, net)
-        net.set_stale(True)
-        net.queue_all()
-        return state
+        over, gained = openings.over(task.d, self.restarts), openings.gained > before.gained
+        state = state._replace(openings=openings, opening=not over, steps=net.counters[0])
+        candidate = self._candidate(task, state, read(net, task.d)) if over or gained else None
+        finished = None
+        if over and openings.fresh:
+            state = state._replace(openings=openings._replace(fresh=False), best=candidate.loss if candidate else 0.0)
+            self._set_score(task, state, net)
+            net.set_stale()
+            net.queue_all()
+        elif over:
+            finished = self._converged(task, openings, state.penalty)
+        return state, Progress(state.steps, 0, candidate, finished=finished)
+
+    def _converged(self, task: Task, openings: Openings, penalty: float) -> Status:
+        return Status("converged", openings.message(penalty, task.source.names))
 
     def _limits(self, task: Task) -> tuple[float, int]:
         """How far a walk goes: in penalties, and in new parents of one node."""

@@ -71,10 +71,8 @@ class Equal(GaussianScore):
     equal_variances: ClassVar[bool] = True
     misfit_text: ClassVar[str] = "1/2 mean |x - W'x|^2"
     # A way to a better order is short: longer walks and more levels found no better graphs (benchmarks/engines.md,
-    # "noises", judges them), and restarts found nothing at 1,000 columns.
-    policy: ClassVar[Policy] = Policy(
-        levels=(8.0, 2.0, 1.0), again=(9.0, 3.0, 1.0), reach=5.0, additions=8, grown=True, equivalent=False
-    )
+    # "noises", judges them).
+    policy: ClassVar[Policy] = Policy(levels=(8.0, 2.0, 1.0), reach=5.0, additions=8, grown=True, equivalent=False)
 
     def noise_variance(self, residual_variance: Floats) -> Floats:
         """Their mean, for every node; constants, which have none, do not count."""
@@ -106,17 +104,16 @@ class Unequal(GaussianScore):
     title: ClassVar[str] = "unequal noise variances"
     own_variances: ClassVar[bool] = True
     # The way to a better order leads over higher ground: shorter schedules and walks are twice as fast and get stuck on
-    # dense graphs (benchmarks/engines.md, "hard"); 5 restarts free the few small searches that get stuck even so
-    # ("small-unequal").
+    # dense graphs (benchmarks/engines.md, "hard"); openings free the few that get stuck even so (benchmarks/stuck.md),
+    # small ones at a low price more of them, since moves that change nothing carry what is opened far.
     policy: ClassVar[Policy] = Policy(
         levels=tuple(2.0**k for k in range(9, -1, -1)),
-        again=(9.0, 3.0, 1.0),
         reach=100.0,
         additions=30,
         grown=False,
         equivalent=True,
-        restarts=5,
-        restarts_up_to=300,
+        neighbours=4,
+        raised=3.0,
     )
 
     def noise_variance(self, residual_variance: Floats) -> Floats:

@@ -18,8 +18,6 @@ class Policy:
     ----------
     levels : tuple of float
         Multiples of the penalty, from the first level to the last, which is 1.
-    again : tuple of float
-        The same after a restart.
     reach : float
         A node is walked along the order until the score has risen by this many penalties.
     additions : int
@@ -32,19 +30,24 @@ class Policy:
     equivalent : bool
         Whether all members of an equivalence class cost the same. Then moves that change nothing are made, and the
         search closes with rounds from random members of the class.
-    restarts, restarts_up_to : int
-        How often the search is begun again by default, up to this many columns.
+    opened : (float, int)
+        The same two while a neighbourhood is open.
+    neighbours : int
+        A neighbourhood that is opened has no more neighbours than this, at random: all those of a hub would be the
+        graph.
+    raised : float
+        The price of opened nodes begins this many times as high, and comes down in steps of three.
     """
 
     levels: tuple[float, ...]
-    again: tuple[float, ...]
     reach: float
     additions: int
     grown: bool
     equivalent: bool
     far: tuple[float, int] = (100.0, 30)
-    restarts: int = 0
-    restarts_up_to: int = 0
+    opened: tuple[float, int] = (5.0, 8)
+    neighbours: int = 8
+    raised: float = 9.0
 
 
 def rounded_loss(loss: float, numbers: float) -> float:

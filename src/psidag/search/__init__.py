@@ -5,9 +5,10 @@ What a reader should know before changing a line.
 **Files.** ``_memory`` (lists that grow), ``_knowledge`` (prior knowledge), ``_regression`` (one node on its parents,
 O(k²) a change), ``_resolve`` (the same, exact where updates lose digits), ``_selection`` (the one forward-backward
 selection), ``_state`` (what is held; its smallest changes), ``_walk`` (re-insertion), ``_additions`` (new parents
-from anywhere), ``_chance`` (random members of a class), ``_record`` (to arrays and back), ``_check`` (the
-invariants). Python sees ``_network`` (the search), ``_grow`` (a first order), ``_select`` (selection within an
-order). What a node costs is in ``psidag/scores/_score.pxd`` and nowhere else.
+from anywhere), ``_chance`` (random members of a class), ``_journal`` and ``_opening`` (restarts of a neighbourhood),
+``_record`` (to arrays and back), ``_check`` (the invariants). Python sees ``_network`` (the search), ``_grow`` (a
+first order), ``_select`` (selection within an order). What a node costs is in ``psidag/scores/_score.pxd`` and
+nowhere else.
 
 **Invariants,** true between any two calls from Python; ``Network.check`` tests them:
 
@@ -20,13 +21,18 @@ order). What a node costs is in ``psidag/scores/_score.pxd`` and nowhere else.
 4. The queue is a ring of ``waiting`` different nodes from ``head`` on, and ``queued`` marks just these.
 5. ``marks`` are all 0.
 6. A node whose parents have changed is ``stale`` until additions to it have been looked for.
+7. ``open`` and the journal's ``noted`` are all 0, and no trial is under way.
 
 **Indices.** By node: ``fits``, ``children``, ``place``, ``sigma2``, ``floor``, ``queued``, ``stale``, all prior
-knowledge. By place: ``order``, ``marks``. ``find`` gives a number among the parents of one node.
+knowledge, ``open`` (who is judged by the ``raised`` score in a trial). By place: ``order``,
+``marks``. ``find`` gives a number among the parents of one node.
 
 **Who changes what.** Edges change in ``set_parents`` alone (and ``restore_fits``), the order in ``shift``,
 ``bring_forward`` and ``random_order`` alone. Walks and additions try things out on ``me`` and ``other`` and leave the
 DAG as it is until ``make`` or ``set_parents``.
+
+**Trials.** While the journal is on, ``set_parents`` notes each node before it changes it; a trial that is not kept
+swaps the notes back and restores the order: nothing else may change edges, or they would not come back.
 
 **Scratch.** ``scratch`` (WIDE · d numbers) belongs to the function on regressions that is running; nothing in it
 outlives a call, but for what ``add`` says. ``stays_without`` keeps weights in its second d. ``me`` and ``other``

@@ -9,8 +9,11 @@ from psidag.data._entries cimport Matrix, dot
 from psidag.scores._score cimport cost, least_gain
 from psidag.search._knowledge cimport may_point
 from psidag.search._memory cimport Bag, push, zeros
-from psidag.search._regression cimport WIDE, Regression, combine, conditional_variances, is_rounding, real
-from psidag.search._state cimport State, node_cost
+from psidag.search._regression cimport (
+    WIDE, Regression, combine, conditional_variances, copy, is_rounding, real, reserve,
+)
+from psidag.search._resolve cimport add_parent
+from psidag.search._state cimport State, move_before, node_cost, pays, reselect, score_of, set_parents
 
 
 cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) except -1 nogil:
@@ -56,19 +59,19 @@ cdef inline void close_search(Search* search) noexcept nogil:
     free(search.family.items)
 
 
-cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j, const int64_t[::1] start,
-                           int32_t[::1] found, int32_t[::1] counts, double[::1] gains) except -1 nogil:
+cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j, Py_ssize_t room, int32_t* found,
+                           int32_t* count, double* gains) except -1 nogil:
     """Get ready for additions to j; 0 if none are to be looked for."""
     cdef Py_ssize_t a
     cdef Regression* fit = s.fits + j
-    counts[j] = 0
+    count[0] = 0
     if not s.stale[j] or fit.k >= s.limits.max_parents or is_rounding(S, fit.v, fit.variance):
         return 0
-    search.least = least_gain(&s.score, s.sigma2[j], fit.v)
-    search.room = start[j + 1] - start[j]
-    search.found = &found[start[j]]
-    search.gains = &gains[start[j]]
-    search.count = &counts[j]
+    search.least = least_gain(score_of(s, j), s.sigma2[j], fit.v)
+    search.room = room
+    search.found = found
+    search.gains = gains
+    search.count = count
     descendants(s, j, search.below, &search.family)
     for a in range(fit.k):
         search.below[fit.parents[a]] = 1
@@ -114,7 +117,7 @@ cdef inline void end_node(State* s, Search* search, int32_t j) noexcept nogil:
     cdef Py_ssize_t a
     cdef Regression* fit = s.fits + j
     for a in range(search.count[0]):
-        search.gains[a] = node_cost(s, j, fit) - cost(&s.score, s.sigma2[j], fit.v - search.gains[a], fit.k + 1)
+        search.gains[a] = node_cost(s, j, fit) - cost(score_of(s, j), s.sigma2[j], fit.v - search.gains[a], fit.k + 1)
     for a in range(fit.k):
         search.below[fit.parents[a]] = 0
     for a in range(search.family.size):
@@ -159,7 +162,8 @@ cdef inline int additions_everywhere(const Matrix* S, const real* base, State* s
         for i in range(s.d):
             r[s.d + i] = <real> s.floor[i]
         for j in range(first, last):
-            if begin_node(S, s, &search, <int32_t> j, start, found, counts, gains):
+            if begin_node(S, s, &search, <int32_t> j, start[j + 1] - start[j], &found[start[j]], &counts[j],
+                          &gains[start[j]]):
                 search_everywhere(S, base, s, &search, r, r + s.d, <int32_t> j)
                 end_node(s, &search, <int32_t> j)
     finally:
@@ -221,10 +225,85 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
         open_search(&search, s.d)
         rest = <float*> zeros(S.n, sizeof(float))
         for j in range(first, last):
-            if begin_node(S, s, &search, <int32_t> j, start, found, counts, gains):
+            if begin_node(S, s, &search, <int32_t> j, start[j + 1] - start[j], &found[start[j]], &counts[j],
+                          &gains[start[j]]):
                 search_listed(S, s, &search, rest, <int32_t> j, near_start, near)
                 end_node(s, &search, <int32_t> j)
     finally:
         free(rest)
         close_search(&search)
+    return 0
+
+
+cdef inline int64_t looking(State* s, Py_ssize_t j) noexcept nogil:
+    """About the multiplications that it takes to look for additions to a node; rows are read at once."""
+    return s.d * (s.fits[j].k + 1) // 2
+
+
+cdef struct Looker:
+    # Looks for additions to one node after the other.
+    Search search
+    float* single               # rows and bounds, in the precision of the matrix
+    double* precise
+    float* rest                 # or a residual, where columns are held
+    int32_t* found
+    double* gains
+
+
+cdef inline int open_looker(const Matrix* S, State* s, Looker* looker) except -1 nogil:
+    """Get ready, with the floors as they are now; `close_looker` is to follow, whatever comes of it."""
+    cdef Py_ssize_t i
+    memset(looker, 0, sizeof(Looker))
+    open_search(&looker.search, s.d)
+    looker.found = <int32_t*> zeros(s.d, sizeof(int32_t))
+    looker.gains = <double*> zeros(s.d, sizeof(double))
+    if S.single != NULL:
+        looker.single = <float*> zeros(2 * s.d, sizeof(float))
+        for i in range(s.d):
+            looker.single[s.d + i] = <float> s.floor[i]
+    elif S.precise != NULL:
+        looker.precise = <double*> zeros(2 * s.d, sizeof(double))
+        memcpy(looker.precise + s.d, s.floor, s.d * sizeof(double))
+    else:
+        looker.rest = <float*> zeros(S.n, sizeof(float))
+    return 0
+
+
+cdef inline void close_looker(Looker* looker) noexcept nogil:
+    close_search(&looker.search)
+    free(looker.found)
+    free(looker.gains)
+    free(looker.single)
+    free(looker.precise)
+    free(looker.rest)
+
+
+cdef inline int32_t look(const Matrix* S, State* s, Looker* looker, int32_t j, Py_ssize_t room,
+                         const int64_t[::1] near_start, const int32_t[::1] near) except -1 nogil:
+    """How many additions to j pay, up to `room`; they and their gains are in `found` and `gains`, the best first."""
+    cdef int32_t count = 0
+    if begin_node(S, s, &looker.search, j, room, looker.found, &count, looker.gains):
+        if S.single != NULL:
+            search_everywhere(S, S.single, s, &looker.search, looker.single, looker.single + s.d, j)
+        elif S.precise != NULL:
+            search_everywhere(S, S.precise, s, &looker.search, looker.precise, looker.precise + s.d, j)
+        else:
+            search_listed(S, s, &looker.search, looker.rest, j, near_start, near)
+        end_node(s, &looker.search, j)
+    return count
+
+
+cdef inline int take_found(const Matrix* S, State* s, int32_t j, const int32_t* found, Py_ssize_t count) except -1 nogil:
+    """Give j those of the parents found for it that close no cycle and still pay; 1 if that lowers the score."""
+    cdef Py_ssize_t h
+    cdef Regression* me = &s.me
+    copy(me, s.fits + j)
+    reserve(me, me.k + count)
+    for h in range(count):
+        if move_before(s, found[h], j) and pays(S, s, found[h], j, me):
+            add_parent(S, found[h], j, me, s.scratch)
+    reselect(S, s, j, me, NULL, 0)
+    if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain:
+        set_parents(S, s, j, me.parents, me.k)
+        return 1
     return 0

@@ -11,17 +11,16 @@ from libc.string cimport memset
 
 from psidag.data._entries cimport Entries, Matrix
 from psidag.scores._score cimport make_score
-from psidag.search._additions cimport additions_everywhere, additions_listed
+from psidag.search._additions cimport additions_everywhere, additions_listed, looking, take_found
 from psidag.search._chance cimport random_order, reverse_at_random
 from psidag.search._check cimport broken_invariant
+from psidag.search._journal cimport close_journal, open_journal
 from psidag.search._knowledge cimport Knowledge
 from psidag.search._memory cimport Bag, push, zeros
+from psidag.search._opening cimport Trials, close_trials, open_around, open_trials
 from psidag.search._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
-from psidag.search._regression cimport WIDE, Regression, clear, copy, find, release, reserve
-from psidag.search._resolve cimport add_parent
-from psidag.search._state cimport (
-    Move, State, dequeue, enqueue, move_before, node_cost, pays, queue_touched, reselect, set_parents,
-)
+from psidag.search._regression cimport WIDE, Regression, clear, copy, find, release
+from psidag.search._state cimport State, dequeue, enqueue, move_before, queue_touched, reselect, set_parents
 from psidag.search._walk cimport sweep
 
 
@@ -47,9 +46,11 @@ cdef class Network:
         s.order = <int32_t*> zeros(3 * d, sizeof(int32_t))
         s.place = s.order + d
         s.queue = s.order + 2 * d
-        s.queued = <uint8_t*> zeros(3 * d, 1)
+        s.queued = <uint8_t*> zeros(4 * d, 1)
         s.marks = s.queued + d
         s.stale = s.queued + 2 * d
+        s.open = s.queued + 3 * d
+        open_journal(&s.journal, d)
         s.scratch = <double*> zeros(WIDE * d, sizeof(double))
         for j in range(d):
             s.order[j] = order[j]
@@ -66,6 +67,7 @@ cdef class Network:
                 free(s.children[j].items)
         release(&s.me)
         release(&s.other)
+        close_journal(&s.journal)
         free(s.candidates.items)
         free(s.aside.items)
         free(s.touched.items)
@@ -87,8 +89,8 @@ cdef class Network:
 
     @property
     def counters(self):
-        """Sweeps, nodes passed in them, moves."""
-        return self.s.sweeps, self.s.visits, self.s.moves
+        """Sweeps, nodes passed in them, moves, and work: about the multiplications that all of it took."""
+        return self.s.sweeps, self.s.visits, self.s.moves, self.s.work
 
     def configure(self, double n, double penalty, const double[::1] sigma2, const double[::1] floor, Py_ssize_t max_parents,
                   double patience, Py_ssize_t max_additions, double gain, bint neutral):
@@ -104,9 +106,17 @@ cdef class Network:
             self.s.sigma2[j] = sigma2[j]
             self.s.floor[j] = floor[j]
 
-    def set_stale(self, bint value):
-        """Look for additions to all nodes next time, or to none but those whose parents change from now on."""
-        memset(self.s.stale, 1 if value else 0, self.s.d)
+    def set_stale(self):
+        """Look for additions to all nodes next time."""
+        memset(self.s.stale, 1, self.s.d)
+
+    def looked(self):
+        """Additions to stale nodes have been looked for: next time look at those whose parents change from now on."""
+        cdef Py_ssize_t j
+        for j in range(self.s.d):
+            if self.s.stale[j]:
+                self.s.work += looking(&self.s, j)
+        memset(self.s.stale, 0, self.s.d)
 
     def mark_stale(self, const int64_t[::1] nodes):
         """Look for additions to these nodes next time, too."""
@@ -250,23 +260,11 @@ def apply_additions(Entries S, Network net, const int32_t[::1] nodes, const int6
     """Give the nodes the parents found for them where no cycle comes of it, in place; returns how many gained."""
     cdef State* s = &net.s
     cdef Matrix* base = &S.matrix
-    cdef Py_ssize_t a, h, gained = 0
-    cdef int32_t i, j
-    cdef Regression* me = &s.me
+    cdef Py_ssize_t a, gained = 0
     s.touched.size = 0
     with nogil:
         for a in range(nodes.shape[0]):
-            j = nodes[a]
-            copy(me, s.fits + j)
-            reserve(me, me.k + counts[j])
-            for h in range(start[j], start[j] + counts[j]):
-                i = found[h]
-                if move_before(s, i, j) and pays(base, s, i, j, me):
-                    add_parent(base, i, j, me, s.scratch)
-            reselect(base, s, j, me, NULL, 0)
-            if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain:
-                set_parents(base, s, j, me.parents, me.k)
-                gained += 1
+            gained += take_found(base, s, nodes[a], &found[start[nodes[a]]], counts[nodes[a]])
         queue_touched(s)
     return gained
 
@@ -327,3 +325,30 @@ def drain(Entries S, Network net, Py_ssize_t sweeps):
                 break
             gains += sweep(&S.matrix, s, dequeue(s))
     return gains
+
+
+def open_neighbourhoods(Entries S, Network net, const int32_t[::1] centres, Py_ssize_t neighbours, uint64_t seed,
+                        double raised, double near_miss, int64_t most, const int64_t[::1] near_start,
+                        const int32_t[::1] near, double[::1] changes):
+    """Open the neighbourhoods of these nodes, one after the other, in place, and keep those of which a lower score comes.
+
+    A neighbourhood is a node with its neighbours, or `neighbours` of them at random. Their price begins `raised` times as
+    high and comes down to what it is. What the score of each trial was, relative to that before it, is in `changes`, kept
+    or not; it is infinite where a trial was given up after `most` work. Returns pairs of nodes, tail after head, that
+    trials which ended within `near_miss` of the score have otherwise. Nothing may be queued or stale. The lists are for
+    where no matrix is held.
+    """
+    cdef State* s = &net.s
+    cdef Trials trials
+    cdef uint64_t state = seed
+    cdef Py_ssize_t a
+    try:
+        with nogil:
+            open_trials(&S.matrix, s, &trials)
+            for a in range(centres.shape[0]):
+                changes[a] = open_around(
+                    &S.matrix, s, &trials, centres[a], neighbours, &state, raised, near_miss, most, near_start, near
+                )
+        return [trials.contested.items[a] for a in range(trials.contested.size)]
+    finally:
+        close_trials(&trials)

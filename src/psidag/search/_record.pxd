@@ -50,6 +50,7 @@ cdef inline void dump_nodes(
     counts[2] = s.sweeps
     counts[3] = s.visits
     counts[4] = s.moves
+    counts[5] = s.work
 
 
 cdef inline void dump_fits(
@@ -93,6 +94,7 @@ cdef inline void restore_nodes(
     s.sweeps = counts[2]
     s.visits = counts[3]
     s.moves = counts[4]
+    s.work = counts[5]
 
 
 cdef inline int restore_fits(

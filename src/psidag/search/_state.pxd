@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 
 from psidag.data._entries cimport Matrix
 from psidag.scores._score cimport Score, cost, least_gain
+from psidag.search._journal cimport Journal, note_before
 from psidag.search._knowledge cimport Rules, must_precede
 from psidag.search._memory cimport Bag, push, take_out
 from psidag.search._regression cimport (
@@ -32,6 +33,8 @@ cdef struct State:
     int32_t* place
     # the score
     Score score
+    Score raised                # of open nodes
+    uint8_t* open               # by node: whether it is judged by the raised score; all 0 but in a trial
     double* sigma2              # by node: known noise variance, 0 where it is the node's own
     double* floor               # by node: about the least variance it can have given any others
     Limits limits
@@ -44,6 +47,7 @@ cdef struct State:
     uint8_t* queued             # by node
     Py_ssize_t head
     Py_ssize_t waiting
+    Journal journal             # of a trial
     uint8_t* stale              # by node: whether its parents changed since additions to it were looked for
     # scratch; `marks` are all 0 between two functions
     uint8_t* marks              # by place
@@ -59,6 +63,16 @@ cdef struct State:
     int64_t sweeps
     int64_t visits
     int64_t moves
+    int64_t work                # about the multiplications so far
+
+
+cdef enum:
+    SELECTION = 200             # multiplications that a selection without candidates is worth
+
+
+cdef inline Score* score_of(State* s, int32_t j) noexcept nogil:
+    """The score that node j is judged by."""
+    return &s.raised if s.open[j] else &s.score
 
 
 cdef inline Py_ssize_t farthest(State* s, int32_t v, Py_ssize_t step) noexcept nogil:
@@ -112,7 +126,7 @@ cdef inline void queue_touched(State* s) noexcept nogil:
 
 
 cdef inline double node_cost(State* s, int32_t j, Regression* fit) noexcept nogil:
-    return cost(&s.score, s.sigma2[j], fit.v, fit.k)
+    return cost(score_of(s, j), s.sigma2[j], fit.v, fit.k)
 
 
 cdef inline int reselect(const Matrix* S, State* s, int32_t j, Regression* fit, const int32_t* items,
@@ -124,12 +138,13 @@ cdef inline int reselect(const Matrix* S, State* s, int32_t j, Regression* fit, 
     few.floor = s.floor
     few.fits = s.fits
     few.rules = &s.rules
-    return forward_backward(S, j, &s.score, s.sigma2[j], &s.limits, fit, &few, s.scratch)
+    s.work += SELECTION + (fit.k + 1) * (fit.k + 2 * count)
+    return forward_backward(S, j, score_of(s, j), s.sigma2[j], &s.limits, fit, &few, s.scratch)
 
 
 cdef inline bint pays(const Matrix* S, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
     """Whether i is worth its penalty as one more parent of j."""
-    cdef double c, delta, least = least_gain(&s.score, s.sigma2[j], fit.v)
+    cdef double c, delta, least = least_gain(score_of(s, j), s.sigma2[j], fit.v)
     if fit.k >= s.limits.max_parents:
         return False
     c = residual_covariance(S, i, j, fit)
@@ -147,6 +162,7 @@ cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t*
     cdef Regression* fit = s.fits + j
     cdef Py_ssize_t a = fit.locked, h
     cdef int32_t i
+    note_before(&s.journal, j, fit, s.children + j)
     while a < fit.k:
         i = fit.parents[a]
         for h in range(k):
@@ -155,6 +171,7 @@ cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t*
                 break
         else:
             push(&s.touched, i)
+            note_before(&s.journal, i, s.fits + i, s.children + i)
             take_out(s.children + i, j)
             drop_parent(S, j, fit, a, s.scratch)
     for h in range(k):
@@ -162,6 +179,7 @@ cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t*
         if find(fit, i) < 0:
             reserve(fit, fit.k + 1)
             push(&s.touched, i)
+            note_before(&s.journal, i, s.fits + i, s.children + i)
             if add_parent(S, i, j, fit, s.scratch):
                 push(s.children + i, j)
     s.stale[j] = 1
