@@ -80,7 +80,7 @@ def test_weights_are_numbers_of_rows():
 @given(cut=st.integers(1, 59), large=st.booleans(), seed=st.integers(0, 20))
 def test_the_statistics_of_two_parts_merge(cut, large, seed):
     X, labels = rows(seed)
-    if large:  # so many rows of a condition that its moments are less
+    if large:  # a condition with more rows than its moments take
         X, labels = np.tile(X, (3, 1)), labels * 3
     whole = Conditions.from_rows(X, Interventions(labels).bind(NAMES))
     parts = [

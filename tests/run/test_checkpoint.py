@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psidag import Constraints, InputError, Interrupted, Moments, Solution, learn_dag
+from psidag import Constraints, InputError, Interrupted, Moments, learn_dag
 from psidag.baselines import Dagma, EqVar, Golem, Notears, SortRegress
 from psidag.data.files import read_table
 from psidag.data.ingest import as_source
@@ -24,8 +24,8 @@ from psidag.engines.stochastic import Stochastic
 from psidag.run.checkpoint import Checkpoint
 from psidag.simulate import simulate
 from psidag.stages.steps import SGD
-from psidag.system.errors import CheckpointWarning
 from psidag.system.parallel import SERIAL
+from support.bits import essence
 
 pytestmark = pytest.mark.filterwarnings("ignore::psidag.DataWarning")
 
@@ -48,15 +48,6 @@ RUNS = {
 
 class Killed(BaseException):
     """What the tests raise instead of a signal: nothing catches it."""
-
-
-def essence(solution):
-    """All of a solution that two runs must share, as bytes and text."""
-    candidate = solution.candidate
-    weights = [solution.dag.weights.toarray(), getattr(candidate.weights, "toarray", lambda: candidate.weights)()]
-    arrays = [*weights, solution.order, candidate.order, solution.residual_variance, solution.standard_error]
-    trace = [row._replace(seconds=0.0) for row in solution.trace]
-    return [array.tobytes() for array in arrays], repr(trace), solution.status, repr(candidate.loss)
 
 
 def broken_off(path, steps, data=PROBLEM.X, engine=None, **options):
@@ -315,90 +306,6 @@ def test_a_forged_checkpoint_is_a_clean_error(half, change):
     rewritten(half, change)
     with pytest.raises(InputError, match=r"damaged|version 2"):
         learn_dag(PROBLEM.X, Sparse(), random_state=0, checkpoint=half, resume=True)
-
-
-#: Learns with checkpoints in a folder that they outgrow, then saves the model elsewhere, and there where it is full.
-FILLING = """
-import os, resource, signal, sys, warnings
-from psidag import InputError, learn_dag
-from psidag.simulate import simulate
-
-full, free = sys.argv[1:]
-mounted = os.path.ismount(full)
-
-def limit(size):
-    if not mounted:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, -1))
-
-X = simulate("ER4", d=60, n=500, seed=0).X
-limit(20_000)
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    solution = learn_dag(X, checkpoint=full + "/run", checkpoint_interval=0.0, random_state=0)
-limit(-1)
-solution.save(free + "/model")
-with open(full + "/model", "wb") as file:
-    file.write(b"old")
-limit(10_000)
-try:
-    with open(full + "/filler", "wb", buffering=0) as file:
-        while mounted:
-            file.write(bytes(1000))
-except OSError as error:
-    pass
-try:
-    solution.save(full + "/model")
-except InputError as error:
-    print(error)
-limit(-1)
-print(*[w.message for w in caught if w.category.__name__ == "CheckpointWarning"], sep="\\n")
-"""
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A folder with room for 44 kB: a file system of its own where we may mount one, else files are kept small."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        command = ["mount", "-t", "tmpfs", "-o", "size=44k", "tmpfs", str(folder)]
-        mounted = subprocess.run(command, capture_output=True).returncode == 0
-    except OSError:
-        mounted = False
-    yield folder
-    if mounted:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="neither a small disk nor a limit on files can be had")
-def test_a_disk_that_fills_up_costs_the_checkpoint_and_not_the_run(small_disk, tmp_path):
-    command = [sys.executable, "-c", FILLING, small_disk, tmp_path]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    model, *checkpoints = ended.stdout.splitlines()
-    assert model.startswith(f"cannot write '{small_disk}/model'")
-    assert len(checkpoints) == 1
-    assert checkpoints[0].startswith("the run goes on without a new checkpoint: cannot write")
-    assert (small_disk / "model").read_bytes() == b"old"
-    assert sorted(p.name for p in small_disk.iterdir()) == ["filler", "model", "run"]
-    X = simulate("ER4", d=60, n=500, seed=0).X
-    whole = learn_dag(X, random_state=0)
-    assert list(Solution.load(tmp_path / "model").dag.edges()) == list(whole.dag.edges())
-    # The last checkpoint that was written whole is still good.
-    (tmp_path / "run").write_bytes((small_disk / "run").read_bytes())
-    found = learn_dag(X, random_state=0, checkpoint=tmp_path / "run", resume=True)
-    assert essence(found) == essence(whole)
-
-
-def test_a_failed_write_is_told_once(tmp_path, monkeypatch):
-    def full(*_):
-        raise InputError("cannot write 'run': No space left on device")
-
-    monkeypatch.setattr("psidag.run.checkpoint.write_archive", full)
-    with pytest.warns(CheckpointWarning, match="No space left") as caught:
-        learn_dag(PROBLEM.X, random_state=0, checkpoint=tmp_path / "run", checkpoint_interval=0.0)
-    assert len([w for w in caught if w.category is CheckpointWarning]) == 1
 
 
 @pytest.mark.slow

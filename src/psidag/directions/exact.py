@@ -94,7 +94,7 @@ class AllGraphs:
         return np.array(found)
 
     def log_odds(self, edges: Sequence[tuple[int, int]], cheaper: float = 0.0) -> Floats:
-        """Log-odds of a → b over all graphs, of weight exp(−cost / 2) each, with edges cheaper by so much."""
+        """Log-odds of a → b over all graphs, of weight exp(−cost / 2) each, with edges cheaper by this much."""
         best, around = self._passes((self._costs - cheaper * self.sizes) / 2, _soft)
         found = []
         for a, b in edges:

@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 _STANDARDISED = 0.01
 #: A prior on the spread of variances helps while the logarithms of most are within this of each other, ...
 _MOST_SPREAD = 0.5
-#: ... none is further out than so many times the spread, ...
+#: ... none is further out than this many times the spread, ...
 _OUTLYING = 4.0
-#: ... and there are so many that their spread is known.
+#: ... and there are at least this many, so that their spread is known.
 _FEWEST_COLUMNS = 10
 
 

@@ -39,7 +39,7 @@ from psidag.system.tree import stored_array
 #: The equal score, the unequal score, the equal one begun at the graph of the unequal one, a score of residuals.
 Phase = Literal["equal", "unequal", "again", "refined"]
 
-#: A prior is estimated anew at the refined graph at most so often, and is the same if its spread changes by less than
+#: A prior is estimated anew at the refined graph at most this often, and is the same if its spread changes by less than
 #: this share.
 _PRIORS, _SAME_SPREAD = 6, 0.05
 

@@ -26,7 +26,7 @@ from psidag.solution import Solution
 from psidag.system.errors import DataWarning
 from psidag.system.process import Report, peak_megabytes, reset_peak
 
-#: The next look at an iterate is when the clock has come so much further …
+#: The next look at an iterate is when the clock has come this much further …
 _NEXT_LOOK = 1.08
 #: … and looking has not taken longer than the run itself and this many seconds.
 _LOOKING_AHEAD = 2.0

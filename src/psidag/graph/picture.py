@@ -15,7 +15,7 @@ from psidag.system.text import printable_name
 
 #: Larger graphs are not drawn in a notebook.
 DRAWN = 40
-#: Up to so many edges have their weight beside them.
+#: Up to this many edges have their weight beside them.
 _WEIGHED = 30
 #: Longer names are cut; the whole of them is shown on hovering.
 _LETTERS = 18

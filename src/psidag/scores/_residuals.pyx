@@ -16,7 +16,7 @@ from psidag.data._entries cimport Entries, Matrix, entry, rounding
 cdef enum:
     CHUNK = 512             # rows at a time: a residual stays in the fastest cache
     LANES = 8               # partial sums, so that they can be vectorised
-    MANY = 4                # so many queries of one node share a factorisation
+    MANY = 4                # this many queries of one node share a factorisation
 
 
 cdef struct Fit:

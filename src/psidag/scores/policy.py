@@ -51,7 +51,7 @@ class Policy:
 
 
 def rounded_loss(loss: float, numbers: float) -> float:
-    """The loss, whose logarithm is the score of each of so many numbers, up to the smallest gain.
+    """The loss, whose logarithm is the score of each of that many numbers, up to the smallest gain.
 
     Graphs whose scores differ by rounding alone then have the same loss, whatever the units of the data.
 

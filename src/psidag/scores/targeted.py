@@ -22,7 +22,7 @@ FreeRows = Callable[[int, NDArray[np.intp]], Floats]
 _FLOOR = 1e-12
 #: A further parent is tried if it gains at least this share of its price in variance alone.
 _WORTH_TRYING = 0.5
-#: A parent takes at least so many rows in which the node was left alone: fits to fewer are no evidence.
+#: A parent takes at least this many rows in which the node was left alone: fits to fewer are no evidence.
 ROWS_FOR_A_PARENT = 4
 
 

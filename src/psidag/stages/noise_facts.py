@@ -22,7 +22,7 @@ _CALM = 1e-3
 _COLUMNS = 64
 #: Columns whose noise is called Gaussian although it is not are bounded by Benjamini and Hochberg at this rate.
 _RATE = 0.01
-#: Residuals so many robust deviations away are outliers, if no more than this share of them are.
+#: Residuals this many robust deviations away are outliers, if no more than this share of them are.
 _OUTLYING, _MOST_OUTLIERS = 8.0, 0.05
 #: Rows from which those deviations are estimated.
 _ROUGHLY = 256
@@ -40,7 +40,7 @@ class NoiseFacts(NamedTuple):
     shaped : boolean array of shape (d,)
         Whether it is not Gaussian, beyond what outliers do.
     valued : boolean array of shape (d,)
-        Whether the column has so many values that its residual can have a shape.
+        Whether the column has enough different values for its residual to have a shape.
     """
 
     kurtosis: Floats
