@@ -188,7 +188,7 @@ def test_errors_are_one_line_in_a_real_process(tmp_path):
         (["fit", "t.csv", "--knowledge", "k.toml"], "there is no file"),
         (["fit", "t.csv", "--knowledge", "cycle.toml"], "a -> b -> a|b -> a -> b"),
         (["fit", "t.csv", "--knowledge", "stranger.toml"], "names 'z', which is not a column"),
-        (["fit", "text.csv"], "'who' (line 2: 'Ann').*--drop 'who'"),
+        (["fit", "text.csv"], "'who' (line 2: 'Ann').*--exclude 'who'"),
         (["fit", "gaps.csv"], "'b' in 1 of 4 rows.*--missing"),
         (["simulate", "XY2", "--nodes", "5", "-o", "x.csv"], "no ending|not a kind"),
         (["simulate", "ER2", "-o", "x.csv"], "number of vertices"),

@@ -60,7 +60,7 @@ def test_missing_booleans_whole_numbers_and_text(tmp_path):
     assert table.text == {"city": "line 2: 'Rome'"}
     np.testing.assert_array_equal(table.X[:, 0], [1.5, np.nan, np.nan])
     np.testing.assert_array_equal(table.X[:, 1], [1, 0, np.nan])
-    with pytest.raises(InputError, match=r"'city' \(line 2: 'Rome'\).*--drop 'city'"):
+    with pytest.raises(InputError, match=r"'city' \(line 2: 'Rome'\).*--exclude 'city'"):
         table.numbers_only()
 
 

@@ -150,7 +150,7 @@ def with_cell(value):
         (with_cell(np.inf), {"missing": "mean"}, "infinity: 'd'"),
         (FRAME.assign(d=np.nan), {"missing": "drop"}, "without a single value: 'd'"),
         (FRAME.assign(d=np.nan), {"missing": "pairwise"}, "without a single value: 'd'"),
-        (FRAME.assign(city="Rome"), {}, r"'city' \(of type .*string.* in .*part-0.parquet.*--drop 'city'"),
+        (FRAME.assign(city="Rome"), {}, r"'city' \(of type .*string.* in .*part-0.parquet.*--exclude 'city'"),
         (FRAME[["a"]], {}, "at least two columns"),
         (FRAME, {"sample_weight": np.ones(3000)}, "sample_weight goes with rows in memory"),
         (FRAME, {"names": ["u"]}, "1 names were given for 8 columns"),

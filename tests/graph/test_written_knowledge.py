@@ -91,3 +91,12 @@ def test_files_say_it_too(tmp_path):
     bound = Constraints.from_file(file).bind(NAMES)
     assert bound.tier.tolist() == [0, 1, 1, 0, 1, 1]
     assert not bound.allowed()[:, 3].any()
+
+
+def test_a_column_that_was_split_into_categories_goes_by_its_name():
+    names = ["city=Rome", "city=Oslo", "age", "rent"]
+    known = Constraints(exogenous=["city"], forbidden_edges=[("city", "age")]).bind(names)
+    assert {(0, 2), (1, 2)} <= {tuple(pair) for pair in known.forbidden.tolist()}
+    assert {(2, 0), (3, 1)} <= {tuple(pair) for pair in known.forbidden.tolist()}
+    # A column of that very name is meant itself.
+    assert Constraints(sinks=["city"]).bind(["city", "city=Rome"]).forbidden.tolist() == [[0, 1]]

@@ -79,5 +79,7 @@ def test_the_whole_way(call, clinic):
     steps = "\n".join(solution.origin.steps)
     scale = float(steps.split("'pressure': minus")[1].split("divided by ")[1].split("\n")[0])
     assert solution.total_effect("age", "pressure") * scale == pytest.approx(1 + 0.8 * EFFECT, abs=0.3)
+    run("psidag report model.psidag --data clinic.csv --prepare -o again.html")
+    assert "Residuals not looked at" not in (clinic / "again.html").read_text()
     out, _ = run("psidag info model.psidag")
     assert "prepared in" in out

@@ -48,7 +48,7 @@ Examples:
 
   psidag fit table.csv -o graph.json --report graph.html
 
-  psidag fit table.parquet --drop id,date --missing drop -o graph.graphml -o edges.csv
+  psidag fit table.parquet --exclude id,date --missing drop -o graph.graphml -o edges.csv
 
   psidag fit "folder/*.parquet" --checkpoint run.ckpt --resume -o model.psidag
 

@@ -13,7 +13,7 @@ import typer
 from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note
-from psidag.cli.options import load_table
+from psidag.cli.options import Prepare, load_table, prepared_table
 from psidag.cli.outputs import check_places
 from psidag.data.files import FileTable
 from psidag.data.scans import Batches
@@ -37,6 +37,7 @@ def report(
         str | None,
         typer.Option(metavar="TABLE", help="Rows to check the residuals with: the training rows or new ones."),
     ] = None,
+    prepare: Prepare = False,
     title: Annotated[str | None, typer.Option(help="The heading.")] = None,
 ) -> None:
     """Write a report: a summary in words, the graph to explore, edges, residuals, how to repeat it.
@@ -50,12 +51,14 @@ def report(
         )
     check_places([output], [model, data])
     solution = graphs.load(model)
-    table = None if data is None else load_table(data, None, None, None)
+    read = prepared_table if prepare else load_table
+    table = None if data is None else read(data, None, None, None)
     if table is not None:
         known = set(table.names)
         lacking = [name for name in solution.names if name not in known]
         if lacking:
-            raise InputError(f"{data} lacks the columns {listing(lacking)}, or they are not numbers")
+            made = "" if prepare else "; if the model was learned with --prepare, give it here, too"
+            raise InputError(f"{data} lacks the columns {listing(lacking)}, or they are not numbers{made}")
     write_report(solution, output, table, title)
     note(f"wrote {output}")
 

@@ -269,7 +269,7 @@ def _not_numbers(text: Mapping[str, str]) -> InputError:
     more = f" and {len(text) - 5} more" if len(text) > 5 else ""
     flag = ",".join(text) if len(text) <= 5 else "NAME,NAME,…"
     return InputError(
-        f"columns that are not numbers: {where}{more}; leave them out (on the command line: --drop {flag!r}) "
+        f"columns that are not numbers: {where}{more}; leave them out (on the command line: --exclude {flag!r}) "
         "or encode them as numbers (--prepare, psidag.prepare)"
     )
 

@@ -26,15 +26,20 @@ _PAIR = (tuple, list, np.ndarray)
 class Lookup:
     """The columns of one table, found many at a time: lists of forbidden edges can be long.
 
+    A column of categories of which :func:`psidag.prepare` has made several goes on standing for all of them.
+
     Examples
     --------
     >>> Lookup(["age", "gene_1", "gene_2"]).columns(["gene_*", 0], "tiers").tolist()
     [1, 2, 0]
+    >>> Lookup(["city=Rome", "city=Oslo", "age"]).columns(["city"], "exogenous").tolist()
+    [0, 1]
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
         self._index = {name: k for k, name in enumerate(names)}
+        self._coded = {name.partition("=")[0] for name in names if "=" in name}.difference(self._index)
 
     def columns(self, vertices: Any, where: str) -> Indices:
         """The indices of columns; a pattern stands for all columns that fit it."""
@@ -68,13 +73,17 @@ class Lookup:
         return np.column_stack(np.divmod(every[np.diff(every, prepend=-1) > 0], d)).astype(np.intp)
 
     def is_pattern(self, vertex: Any) -> bool:
-        """Whether this is a text with a wildcard that is not itself the name of a column."""
-        return isinstance(vertex, str) and not _WILD.isdisjoint(vertex) and vertex not in self._index
+        """Whether this text stands for several columns: it has a wildcard, or was a column of categories."""
+        if not isinstance(vertex, str) or vertex in self._index:
+            return False
+        return not _WILD.isdisjoint(vertex) or vertex in self._coded
 
     def _one(self, vertex: Any, where: str) -> list[int]:
         if not self.is_pattern(vertex):
             found: list[int] = self._plain([vertex], where).tolist()
             return found
+        if vertex in self._coded:
+            return [k for k, name in enumerate(self._names) if name.startswith(f"{vertex}=")]
         hits = [k for k, name in enumerate(self._names) if fnmatchcase(name, vertex)]
         if not hits:
             raise InputError(f"{where} has the pattern {vertex!r}, which no column fits; {self._hint(vertex)}")
