@@ -21,7 +21,7 @@ solution = learn_dag(problem.X, noise="unequal", names=problem.names, random_sta
 print(confidence.edges(at_least=0.5).to_text(8))
 
 # %%
-# Each edge of the graph with the share of the draws that join the pair and that direct it so.
+# Each edge of the graph with the share of the draws that join the pair, and that direct it this way.
 
 fig, ax = plt.subplots(figsize=(7, 5.5))
 plot_confidence(solution, ax=ax)

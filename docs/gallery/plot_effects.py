@@ -22,7 +22,7 @@ table = np.c_[dose, level, outcome]
 names = ["dose", "level", "outcome"]
 
 # %%
-# The more is known, the narrower the answer. The truth is 2 · 1 through the level and −1 directly: 1 in all.
+# The more you know, the narrower the answer. The truth is 2 · 1 through the level and −1 directly: 1 in all.
 
 knowledge = {
     "nothing": Constraints(),

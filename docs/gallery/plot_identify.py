@@ -26,7 +26,7 @@ tables = {
 
 # %%
 # In the chain and in the fork the outer ones are related, and unrelated once the one between them is known: many graphs
-# imply the same. In the collider it is the other way about, and only one graph implies that. Prior knowledge settles
+# imply the same. In the collider it is the other way round, and only one graph implies that. Prior knowledge settles
 # the rest: one variable that has no causes says nothing about the others, and yet directs every edge.
 
 first = {"chain": "a", "fork": "b", "collider": "a"}

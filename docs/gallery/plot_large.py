@@ -7,8 +7,8 @@ faster than in proportion to the number of columns, until the correlations thems
 """
 
 # %%
-# Sparse random graphs with about two edges a variable, 1,000 rows in single precision. Above 1,000 columns the evidence
-# for each direction is measured only if it is asked for (``evidence=True``).
+# Sparse random graphs with about two edges per variable, 1,000 rows in single precision. Above 1,000 columns the
+# evidence for each direction is measured only if it is asked for (``evidence=True``).
 
 import time
 import warnings

@@ -3,7 +3,7 @@ The paper's main figure
 =======================
 
 How fast does the loss come down to that of the true model? The paper compares ψDAG with GOLEM and DAGMA on graphs with
-four edges a variable. psidag comes with its own runs of all the paper's experiments; this draws two panels of the
+four edges per variable. psidag comes with its own runs of all the paper's experiments; this draws two panels of the
 figure from the recorded numbers.
 """
 

@@ -36,7 +36,7 @@ print(clinic.head(3).to_string())
 # %%
 # From text to numbers
 # --------------------
-# ``prepare`` says each thing that it does. Nothing is guessed silently.
+# ``prepare`` reports each thing that it does. Nothing is guessed silently.
 
 table = psidag.prepare(folder / "clinic.csv")
 print(table)
