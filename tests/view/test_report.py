@@ -210,3 +210,17 @@ def test_knowledge_and_steps_are_told_with_how_often_they_decided():
     assert ["Known beforehand", "2 tiers"] in facts
     assert any(label == "Prepared" and "'id' left out" in text for label, text in facts)
     assert "Knowledge used" not in remarks(learn_dag(table, random_state=0))
+
+
+def test_what_to_do_next_repeats_no_option_that_was_given():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    solution = learn_dag(np.c_[x, x + rng.normal(size=300)], noise="unequal", random_state=0)
+    first = [command for _, command in words.next_steps(solution)]
+    assert "psidag fit TABLE --knowledge known.toml" in first
+    command = "psidag fit t.csv --knowledge 'what I know.toml' -o 'my model.psidag'"
+    given = replace(solution, origin=replace(solution.origin, command=command))
+    after = words.next_steps(given)
+    assert all(told.count("--knowledge") <= 1 and told.count(".psidag") <= 1 for _, told in after)
+    assert any("what I know.toml" in text for text, _ in after)
+    assert after[-1][1] == "psidag info 'my model.psidag'"

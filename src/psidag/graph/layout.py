@@ -20,6 +20,8 @@ _MOST_BENDS = 20_000
 #: How much room such a place takes, beside the one of a vertex.
 _BEND = 0.25
 _SWEEPS = 12
+#: How far below the others vertices without edges stand.
+_APART = 1.3
 #: Layers of more vertices than this are staggered, so that neighbours do not touch.
 _COLUMN = 20
 _STAGGER = 0.6
@@ -201,4 +203,4 @@ def _place_alone(alone: NDArray[np.bool_], x: Floats, y: Floats) -> None:
     lowest = float(y[joined].max(initial=-2.0))
     k = np.arange(count)
     x[alone] = (k % across) * width / max(min(across, count) - 1, 1)
-    y[alone] = lowest + 2 + k // across
+    y[alone] = lowest + _APART + k // across

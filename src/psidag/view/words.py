@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -81,14 +82,15 @@ def next_steps(solution: Solution) -> list[list[str]]:
     """What to do with the answer: sentences, each with a command where there is one."""
     begun = solution.origin.command if solution.origin is not None else ""
     command = begun or "psidag fit TABLE"
+    words = shlex.split(begun)
     steps = []
     if solution.confidence is None:
         steps.append(["See which edges would come up again with other rows.", f"{command} --bootstrap 100"])
     if solution.graph.n_directed < solution.graph.n_edges:
-        text = (
-            "Say what you know: which variables come first, which edges there must or cannot be. It directs more edges."
-        )
-        steps.append([text, f"{command} --knowledge known.toml"])
+        said = words[words.index("--knowledge") + 1] if "--knowledge" in words[:-1] else None
+        what = "Say what you know" if said is None else f"Say in {said} what else you know"
+        text = f"{what}: which variables come first, which edges there must or cannot be. It directs more edges."
+        steps.append([text, f"{command} --knowledge known.toml" if said is None else command])
     if solution.dag.n_edges:
         strongest = solution.edges()[0]
         ends = f"{strongest.source!r}, {strongest.target!r}"
@@ -98,7 +100,11 @@ def next_steps(solution: Solution) -> list[list[str]]:
                 f"solution.effect({ends})",
             ]
         )
-    steps.append(["Keep the model, and look at it again later.", f"{command} -o model.psidag"])
+    kept = next((word for word in words if word.endswith(".psidag")), None)
+    if kept is None:
+        steps.append(["Keep the model, and look at it again later.", f"{command} -o model.psidag"])
+    else:
+        steps.append(["Look at the model again later.", f"psidag info {shlex.quote(kept)}"])
     return steps
 
 
