@@ -18,6 +18,7 @@ ORDER = [
     "penalty_path",
     "effects",
     "interventions",
+    "sachs",
     "residuals",
     "lags",
     "large",

@@ -82,7 +82,9 @@ def shifts_of(solution: Solution, control: Means, condition: Means) -> list[Shif
     values = {j: float(condition.mean[j]) for j in condition.setting}
     predicted = intervene(solution.model, values).mean - solution.model.mean
     observed = condition.mean - control.mean
-    error = np.sqrt(condition.variance / max(condition.n, 1.0) + control.variance / max(control.n, 1.0))
+    # Of a few rows the variance is hardly known: that of one row of controls goes with them.
+    variance = (condition.n * condition.variance + control.variance) / max(condition.n, 1.0)
+    error = np.sqrt(variance / max(condition.n, 1.0) + control.variance / max(control.n, 1.0))
     left = observed - dag.weights.T @ observed
     noise = np.sqrt(np.maximum(solution.residual_variance, 1e-300) * (1 / condition.n + 1 / max(control.n, 1.0)))
     below = _descendants(dag, condition.setting)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psidag.graph import colours
 from psidag.solution.shifts import InterventionChecks
@@ -13,8 +15,9 @@ from psidag.view.axes import axes_for, short, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Up to this many off-targets have their name beside them.
+#: Up to this many off-targets have their name beside them, and names of one side stand this share of the axis apart.
 _NAMED = 8
+_APART = 0.09
 
 
 def plot_shifts(checks: InterventionChecks, ax: Axes | None = None) -> Axes:
@@ -51,10 +54,24 @@ def plot_shifts(checks: InterventionChecks, ax: Axes | None = None) -> Axes:
             ax.scatter(x[chosen], y[chosen], s=size, color=colour, label=label, linewidths=0)
     reach = float(np.abs([*x, *y, 1.0]).max())
     ax.plot([-reach, reach], [-reach, reach], color=colours.NODE, linewidth=0.8, linestyle=":")
-    for k in np.flatnonzero(off)[np.argsort(-np.abs(y[off]))][:_NAMED].tolist():
-        text = f"{short(checks[k].variable)} | {short(checks[k].target)}"
-        ax.annotate(text, (x[k], y[k]), fontsize=8, xytext=(4, 2), textcoords="offset points")
+    named = np.flatnonzero(off)[np.argsort(-np.abs(y[off]))][:_NAMED]
+    for side, k in _beside(named[np.argsort(y[named])], y, _APART * reach):
+        text = f"{short(checks[k].variable)} under {short(checks[k].target)}"
+        ax.annotate(
+            text, (x[k], y[k]), (5 * side, 0), textcoords="offset points", fontsize=8, va="center",
+            ha="left" if side > 0 else "right",
+        )  # fmt: skip
     tidy(ax, xlabel="predicted shift, in standard errors", ylabel="observed shift, in standard errors")
     ax.set_title(f"Targets left out of the fit: correlation {checks.correlation:.2f}")
     ax.legend(frameon=False, loc="upper left", fontsize=8)
     return ax
+
+
+def _beside(named: NDArray[np.intp], y: NDArray[np.float64], apart: float) -> Iterator[tuple[int, int]]:
+    """For those to be named, which ascend, on which side of them there is room for a name; some have none."""
+    last = {1: -np.inf, -1: -np.inf}
+    for k in named.tolist():
+        side = next((side for side in (1, -1) if y[k] - last[side] > apart), None)
+        if side is not None:
+            last[side] = y[k]
+            yield side, k
