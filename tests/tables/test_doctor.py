@@ -156,7 +156,7 @@ def test_what_is_said_is_true_and_what_to_type_works(call, tmp_path, title):
         ("remarks", ["'smoker' 20", "180 of 200 rows are complete", "leave it out", "4 columns, 3 once prepared"]),
         ("mostly one country", ["'country' is a category (line 2: 'NL'): leave it out"]),
         ("the rest of a day", ["asleep = 24 - awake"]),
-        ("many columns of words", ["2 more are not numbers", "7 columns, 14 once prepared"]),
+        ("many columns of words", ["2 more columns are not numbers", "7 columns, 14 once prepared"]),
         ("years that pass", ["follow each other in 'year'", "a time series, it seems"]),
         ("few of each", ["'name' is a category (line 2: 'A'): leave it out"]),
         ("missing in most rows", ["without 'seldom', missing in most rows, 200 would be", "--exclude seldom -o"]),

@@ -114,7 +114,8 @@ def _columns(data: FileTable, found: Profile, checkup: Checkup, where: str) -> I
         yield "", f"{name!r} {_IS.get(kind or '', 'is not a number')} ({culprit}): {then}"
     if len(data.text) > _NAMED:
         rest = len(data.text) - _NAMED
-        yield "", f"{rest} more {'are not numbers' if rest > 1 else 'is not numbers'}: --prepare says what it does"
+        more = "1 more column is not a number" if rest == 1 else f"{rest} more columns are not numbers"
+        yield "", f"{more}: --prepare says what it does"
     ids = [name for name, kind in checkup.kinds.items() if kind == "id" and name not in data.text]
     if ids:
         yield "ids", f"{listing(ids)}: different in every row, like a number of the row; leave out with --prepare"

@@ -18,7 +18,10 @@ MOST_CATEGORIES = 20
 #: Rows that a category needs to get a column of its own; a tenth of the rows where these are few.
 _RARE = 5
 _YES = ("yes", "y", "true", "t", "on", "1", "positive", "present", "ja", "si", "oui")
-_NAMED_ID = re.compile(r"(?i)(^|[^a-z])(id|ids|uuid|guid|key|index|idx|row|rownames?|nr|no|code|unnamed: 0)$")
+_NAMED_ID = re.compile(r"(?i)(^|[^a-z])(id|ids|uuid|guid|rownames?|unnamed: 0)$|^(key|index|idx|row|nr|no|code)$")
+#: What many rows make an id, and a few may be called by chance: patient_no, but also cancer_no.
+_NUMBERED = re.compile(r"(?i)[^a-z](key|index|idx|row|nr|no|code)$")
+_MANY_ROWS = 20
 #: A column that counts years, days or steps up is time, not an id.
 _NAMED_TIME = re.compile(r"(?i)(^|[^a-z])(year|jahr|month|week|day|date|time|quarter|period|step|t|yr|hour)s?$")
 #: Numbers as spreadsheets show them: $1,234.50, 12 %, 1 234.
@@ -103,7 +106,8 @@ def _look_at_numbers(name: str, column: NDArray[np.float64]) -> Seen:
     whole = len(finite) == len(there) and bool(np.all(finite == np.floor(finite)))
     if whole and distinct == len(there) and len(there) > 2:
         counting = gaps == 0 and len(there) >= 10 and bool(np.all(np.diff(there) == 1))
-        if _NAMED_ID.search(name) or (counting and not names_time(name)):
+        named = _NAMED_ID.search(name) or (len(there) >= _MANY_ROWS and _NUMBERED.search(name))
+        if named or (counting and not names_time(name)):
             return Seen("id", gaps, distinct, column)
     return Seen("few values" if whole and distinct <= 10 else "number", gaps, distinct, column)
 
