@@ -69,3 +69,11 @@ def test_what_is_done_about_labels_is_said(tmp_path, cells, says):
     found = fit(table(tmp_path / "t.csv", cells), "--interventions", "guide")
     assert found.returncode == 0
     assert says in " ".join(found.stdout.split())
+
+
+def test_the_report_looks_at_rows_in_which_a_variable_was_left_alone(tmp_path):
+    path, report = table(tmp_path / "t.csv"), tmp_path / "r.html"
+    flags = ["--interventions", "guide", "--target-separator", ";", "--control-words", "none at all", "--report"]
+    found = fit(path, *flags, str(report))
+    assert found.returncode == 0, found.stderr
+    assert "Noise that is not normal" not in report.read_text(encoding="utf-8")

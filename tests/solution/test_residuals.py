@@ -29,3 +29,19 @@ def test_rows_that_were_dropped_in_learning_are_no_hindrance_to_what_is_asked_of
     assert solution.effect("x0", "x1", X, replicates=20) == solution.effect("x0", "x1", whole, replicates=20)
     write_report(solution, tmp_path / "report.html", data=X)
     assert "Residuals not looked at" not in (tmp_path / "report.html").read_text()
+
+
+def test_rows_in_which_a_variable_was_set_say_nothing_of_its_noise():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    X = np.c_[x, 2 * x + rng.normal(size=600)]
+    X[500:, 1] = 30.0
+    labels = [None] * 500 + ["x1"] * 100
+    solution = fit_dag(X[:500], [[0, 1], [0, 0]])
+    assert solution.check_residuals(X).standing_out("normality") == ["x1"]
+    checks = solution.check_residuals(X, labels)
+    assert checks.standing_out("normality") == checks.standing_out("linearity") == []
+    free = solution.check_residuals(X[:500])
+    assert checks.skewness[1] == pytest.approx(free.skewness[1])
+    assert checks.normality_p[1] == pytest.approx(free.normality_p[1])
+    assert checks.nonlinearity_p[1] == pytest.approx(free.nonlinearity_p[1])

@@ -226,7 +226,7 @@ def fit(
         solution = with_command(solution, data.steps)
         writers: list[Writer] = [(path, partial(graphs.save, graphs.shown(solution, which))) for path in output or []]
         if report is not None:
-            writers.append((report, lambda path: write_report(solution, path, data)))
+            writers.append((report, lambda path: write_report(solution, path, data, given=given)))
         whole = write_all(solution, writers) and whole
         _tell(solution, which, as_json)
     if interrupted or INTERRUPTS.pressed:

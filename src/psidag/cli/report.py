@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import sys
+import warnings
 from typing import Annotated
 
 import numpy as np
@@ -16,9 +17,10 @@ from psidag.cli.console import note
 from psidag.cli.options import Prepare, load_table, prepared_table
 from psidag.cli.outputs import check_places
 from psidag.data.files import FileTable
+from psidag.data.interventions import Interventions
 from psidag.data.scans import Batches
 from psidag.solution import Solution
-from psidag.system.errors import InputError, listing
+from psidag.system.errors import DataWarning, InputError, listing
 
 _EXAMPLES = """
 Examples:
@@ -77,7 +79,13 @@ def with_command(solution: Solution, steps: tuple[str, ...] = ()) -> Solution:
     return dataclasses.replace(solution, origin=dataclasses.replace(solution.origin, command=command, steps=steps))
 
 
-def write_report(solution: Solution, path: str, table: FileTable | None, title: str | None = None) -> None:
+def write_report(
+    solution: Solution,
+    path: str,
+    table: FileTable | None,
+    title: str | None = None,
+    given: Interventions | None = None,
+) -> None:
     """The report, with residuals of the rows that are complete: the first of them where the table stays on disk."""
     from psidag.view.report import write_report as write
 
@@ -89,4 +97,9 @@ def write_report(solution: Solution, path: str, table: FileTable | None, title: 
             X = X[:, [place[name] for name in solution.names]]
         complete = np.isfinite(X).all(axis=1)
         rows = X if complete.all() else X[complete] if complete.any() else None
-    write(solution, path, data=rows, title=title)
+        if given is not None:
+            given = dataclasses.replace(given, labels=[given.labels[k] for k in np.flatnonzero(complete).tolist()])
+    with warnings.catch_warnings():
+        # What there is to say about labels has been said.
+        warnings.simplefilter("ignore", DataWarning)
+        write(solution, path, data=rows, title=title, interventions=given)

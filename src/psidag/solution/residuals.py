@@ -10,7 +10,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from psidag.data.sources import Rows
+from psidag.data.labelled import LabelledTable
+from psidag.data.sources import Table
 from psidag.graph.dag import DAG
 
 Floats = NDArray[np.float64]
@@ -96,9 +97,10 @@ class ResidualChecks:
         return f"p = {self.nonlinearity_p[j]:.1g}"
 
 
-def check_residuals(X: Rows, dag: DAG, intercept: Floats) -> ResidualChecks:
-    """Residuals of each variable's equation on these rows, one variable at a time."""
-    n, d = X.shape
+def check_residuals(table: Table, dag: DAG, intercept: Floats) -> ResidualChecks:
+    """Residuals of each variable's equation on these rows but those in which it was set, one variable at a time."""
+    d, whole = dag.d, table.X
+    counts = np.full(d, len(whole))
     columns = sp.csc_array(dag.weights)
     variance, skewness, kurtosis = np.zeros(d), np.zeros(d), np.zeros(d)
     nonlinearity = np.full(d, np.nan)
@@ -106,6 +108,10 @@ def check_residuals(X: Rows, dag: DAG, intercept: Floats) -> ResidualChecks:
     for j in range(d):
         part = slice(int(columns.indptr[j]), int(columns.indptr[j + 1]))
         parents = columns.indices[part]
+        X = whole[table.free(j)] if isinstance(table, LabelledTable) and j in table.targets.columns else whole
+        if not len(X):
+            continue
+        n = counts[j] = len(X)
         fitted = X[:, parents].astype(np.float64) @ columns.data[part]
         residual = X[:, j] - intercept[j] - fitted
         residual = residual - residual.mean()
@@ -119,13 +125,13 @@ def check_residuals(X: Rows, dag: DAG, intercept: Floats) -> ResidualChecks:
             if len(parents) and n > len(parents) + 10:
                 nonlinearity[j] = _reset_p(X[:, parents].astype(np.float64), fitted, residual)
     alive = distance_square > 0
-    normality = _chi2_tail(n / 6 * (skewness**2 + kurtosis**2 / 4))
+    normality = _chi2_tail(counts / 6 * (skewness**2 + kurtosis**2 / 4))
     positive = variance[alive]
     typical = float(np.median(positive)) if len(positive) else 1.0
     return ResidualChecks(
         names=dag.names,
         variance_ratio=np.where(alive, variance / typical, np.nan),
-        equal_variance_p=_equal_variance_p(distance_mean[alive], distance_square[alive], n),
+        equal_variance_p=_equal_variance_p(distance_mean[alive], distance_square[alive], len(whole)),
         skewness=skewness,
         excess_kurtosis=kurtosis,
         normality_p=np.where(alive, normality, np.nan),

@@ -299,16 +299,15 @@ class Solution:
             raise InputError(f"given must be 'others' or 'parents'; got {given!r}")
         return labelled_column(prediction.apply(predictor, data, self.names, target), target, data)
 
-    def check_residuals(self, data: Any) -> ResidualChecks:
+    def check_residuals(self, data: Any, interventions: Any = None) -> ResidualChecks:
         """Whether residuals have equal variances, are normal and linear in the parents; names what stands out.
 
         Parameters
         ----------
-        data : DataFrame, Arrow table, array or path
-            Rows of the same columns, in the same order: the training rows, or better, new ones. Those with missing
-            values are left out.
+        data, interventions
+            As in :meth:`score`: the training rows, or better, new ones. Those with missing values are left out.
         """
-        return check_residuals(self._rows(data, missing="drop").X, self.dag, self.intercept)
+        return check_residuals(self._rows(data, interventions, missing="drop"), self.dag, self.intercept)
 
     def _rows(self, data: Any, interventions: Any = None, missing: str = "error") -> Table:
         names = None if interventions is None else self.names

@@ -14,7 +14,9 @@ from psidag.system.atomic import replace_file
 from psidag.view.payload import as_json, payload
 
 
-def write_report(solution: Solution, path: str | Path, *, data: Any = None, title: str | None = None) -> None:
+def write_report(
+    solution: Solution, path: str | Path, *, data: Any = None, title: str | None = None, interventions: Any = None
+) -> None:
     """Write the report of a solution: a summary in words, the graph to explore, edges, residuals, how to repeat it.
 
     Parameters
@@ -27,6 +29,8 @@ def write_report(solution: Solution, path: str | Path, *, data: Any = None, titl
         The training rows, or better, new ones: with them the report says whose residuals misbehave.
     title : str, optional
         The heading.
+    interventions : str, sequence or Interventions, optional
+        What was set in each of the rows: residuals of a variable are looked at where it was left alone.
 
     Examples
     --------
@@ -41,10 +45,11 @@ def write_report(solution: Solution, path: str | Path, *, data: Any = None, titl
     ...     (Path(folder) / "report.html").stat().st_size < 1_000_000
     True
     """
-    replace_file(Path(path), report_html(solution, data=data, title=title).encode("utf-8"))
+    text = report_html(solution, data=data, title=title, interventions=interventions)
+    replace_file(Path(path), text.encode("utf-8"))
 
 
-def report_html(solution: Solution, *, data: Any = None, title: str | None = None) -> str:
+def report_html(solution: Solution, *, data: Any = None, title: str | None = None, interventions: Any = None) -> str:
     """The text of the report; see :func:`write_report`.
 
     Examples
@@ -55,7 +60,7 @@ def report_html(solution: Solution, *, data: Any = None, title: str | None = Non
     >>> report_html(fit_dag(table, [[0, 1], [0, 0]])).lstrip()[:15].lower()
     '<!doctype html>'
     """
-    checks = None if data is None else solution.check_residuals(data)
+    checks = None if data is None else solution.check_residuals(data, interventions)
     heading = title or f"What drives what among {solution.dag.d:,} variables"
     parts = {
         "script": _file("bundle", "report.js"),
