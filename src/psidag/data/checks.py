@@ -43,9 +43,9 @@ def data_warnings(names: Sequence[str], count: float, sd: Floats, moments: Momen
             )
         if nearly:
             found.append(
-                f"columns that others determine but for a rest below {NEARLY_DETERMINED:g} of their variance: "
-                f"{listing(nearly)}; "
-                "weights and directions among them are not to be trusted: leave one of such a group out"
+                f"columns that others determine almost wholly (less than {NEARLY_DETERMINED:g} of their variance is "
+                f"left): {listing(nearly)}; weights and directions among them are not to be trusted: leave one of each "
+                "group out"
             )
     return found
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from psidag.run.status import Candidate, Fitted
 from psidag.scores.equality import GAUSSIAN_KURTOSIS, Equality
 from psidag.scores.nearly_equal import Prior, estimate_prior
+from psidag.solution.noise import fold
 from psidag.stages.noise_facts import NoiseFacts
 
 Floats = NDArray[np.float64]
@@ -115,10 +116,4 @@ def in_words(found: Equality, names: tuple[str, ...], count: float) -> str:
     if not found.rejected:
         return f"residual variances are equal as far as {count:g} rows tell: within a factor of {found.ratio:.3g}, {p}"
     ends = f"from {names[found.least]!r} to {names[found.most]!r}"
-    return f"taken as equal, residual variances differ {_fold(found.ratio)}, {ends}, {p}"
-
-
-def _fold(ratio: float) -> str:
-    if ratio >= 1e6:
-        return "more than a million-fold"
-    return f"{ratio:.2g}-fold" if ratio < 10 else f"{ratio:,.0f}-fold"
+    return f"residual variances differ {fold(found.ratio)}, {ends}, {p}"

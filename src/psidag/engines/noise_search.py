@@ -273,10 +273,10 @@ class NoiseSearch:
         state, fitted = self._looked(task, state, found), _fitted(found)
         kurtosis = None if state.facts is None else state.facts.kurtosis
         tested = equality_of(fitted.residual_variance, fitted.n_samples, parents_of(found), kurtosis)
-        reason = in_words(tested, task.source.names, fitted.n_samples)
+        before = "asked for; " if self.asked == "equal" else "taken as equal, " if tested.rejected else ""
         noise = replace(
             state.noise, chosen="equal", p_value=tested.p_value, ratio=tested.ratio, contradicted=tested.rejected,
-            reason=f"asked for; {reason}" if self.asked == "equal" else reason,
+            reason=before + in_words(tested, task.source.names, fitted.n_samples),
         )  # fmt: skip
         return state._replace(noise=noise)
 

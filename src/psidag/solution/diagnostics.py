@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from psidag.graph.dag import DAG
 from psidag.graph.sortability import sortability
-from psidag.solution.noise import NoiseModel
+from psidag.solution.noise import NoiseModel, fold
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def noise_warnings(noise: NoiseModel, variance: Floats) -> list[str]:
     if noise.contradicted and noise.ratio is not None and noise.ratio > _EQUAL_ENOUGH:
         advice = "noise='auto'" if noise.asked == "equal" else "solver='sparse'"
         return [
-            f"residual variances differ {noise.ratio:.3g}-fold between the largest and the smallest: the noise is not "
+            f"residual variances differ {fold(noise.ratio)} between the largest and the smallest: the noise is not "
             "of equal variance in these units, and not only directions but also which columns are connected follows "
             f"the units. Consider {advice}"
         ]

@@ -86,6 +86,19 @@ class NoiseModel:
         return cls(asked, chosen, reason, p_value, ratio, shape, lost, contradicted)
 
 
+def fold(ratio: float) -> str:
+    """A ratio as people say it.
+
+    Examples
+    --------
+    >>> fold(2.73), fold(2950.0), fold(1e12)
+    ('2.7-fold', '2,950-fold', 'more than a million-fold')
+    """
+    if ratio >= 1e6:
+        return "more than a million-fold"
+    return f"{ratio:.2g}-fold" if ratio < 10 else f"{ratio:,.0f}-fold"
+
+
 def is_named(chosen: str) -> bool:
     """Whether this is one of the kinds of variances that are told apart here, rather than a score of one's own."""
     return chosen in get_args(Variances)

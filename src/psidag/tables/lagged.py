@@ -77,7 +77,8 @@ def lagged(table: Any, lags: int = 1, group: str | Sequence[Any] | None = None) 
     d = len(numbers.names)
     tiers = [names[back * d : (back + 1) * d] for back in range(lags, -1, -1)]
     kinds: dict[str, Kind] = {_named(name, b): kind for b in range(lags + 1) for name, kind in numbers.kinds.items()}
-    step = f"each row beside the {lags} before it{'' if group is None else f', in {len(kept)} series'}"
+    apart = "" if group is None else f", in {len(kept)} series"
+    step = f"each row beside the {'one' if lags == 1 else lags} before it{apart}"
     return Lagged(
         tuple(names),
         np.concatenate(pieces),
