@@ -39,7 +39,8 @@ def test_a_turned_edge_is_followed_with_forgetting_and_not_without():
     assert [edge[:2] for edge in forgetful.solution_.dag.edges()] == [("x1", "x0")]
     assert forgetful.adjacency_[1, 0] == pytest.approx(1.5, abs=0.15)
     assert forgetful.solution_.n_samples == pytest.approx(500 / np.log(2), rel=0.01)
-    assert abs(faithful.adjacency_[0, 1]) > 0.3
+    # Of a mixture of both the direction is not known.
+    assert [set(edge) for edge in faithful.solution_.graph.undirected_edges()] == [{"x0", "x1"}]
     assert faithful.solution_.n_samples == 25_000
 
 
