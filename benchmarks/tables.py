@@ -47,6 +47,8 @@ TABLES: dict[str, dict[str, str]] = {
 }  # fmt: skip
 #: A column with gaps in more than this share of the rows is left out.
 MOST_GAPS = 0.1
+#: Open edges are listed up to this number.
+MOST_LISTED = 12
 
 
 class Held(NamedTuple):
@@ -129,8 +131,10 @@ def shown(held: Held) -> Shown:
         for a, b in graph.directed_edges()
     ]
     text = f"- **{held.name}**, {found.noise.chosen} variances: {'; '.join(arrows) or 'nothing is directed'}"
-    if len(graph.undirected_edges()):
-        text += ". Open: " + ", ".join(f"{a} – {b}" for a, b in graph.undirected_edges())
+    still = graph.undirected_edges()
+    if still:
+        listed = ", ".join(f"{a} – {b}" for a, b in still)
+        text += f". Open: {listed if len(still) <= MOST_LISTED else f'{len(still)} edges'}"
     return Shown([str(cell) for cell in cells], text + ".")
 
 
