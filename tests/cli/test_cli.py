@@ -179,7 +179,7 @@ def test_errors_are_one_line_in_a_real_process(tmp_path):
         (["fit", "t.csv", "--checkpoint", "broken.psidag", "--resume"], "not a whole psidag checkpoint"),
         (["fit", "t.csv", "--jobs", "0"], "n_jobs"),
         (["fit", "t.csv", "--rows", "one:two"], "--rows must look like"),
-        (["fit", "t.csv", "--rows", "5:5"], "minimum of 2"),
+        (["fit", "t.csv", "--rows", "5:5"], "0 rows, and 2 are needed: dependence"),
         (["fit", "t.csv", "--columns", "a"], "at least two columns"),
         (["fit", "t.csv", "--columns", "aa,b"], "there is no column 'aa'"),
         (["fit", "t.csv", "-o", "graph.bmp"], "no ending"),

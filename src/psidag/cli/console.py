@@ -14,7 +14,11 @@ from psidag.system.text import printable, printable_json
 _WORDS = (
     (re.compile(r"\bInput X contains NaN\b"), "values are missing"),
     (re.compile(r"\bInput X contains infinity\b"), "values are infinite"),
-    (re.compile(r"\bFound array with .*? is required: "), ""),
+    (re.compile(r"\bFound array with \d+ feature.*? is required: "), ""),
+    (
+        re.compile(r"\bFound array with (\d+) sample.*? a minimum of (\d+) is required: "),
+        r"\1 rows, and \2 are needed: ",
+    ),
 )
 #: A setting as Python writes it.
 _SETTING = re.compile(r"""\b(noise|missing|solver|max_time|max_memory|threshold)=["'](\w+)["']""")
