@@ -42,7 +42,7 @@ for what, options in (("nothing said", {}), ("targets", {"interventions": made.l
 checks = check_interventions(made.X, made.labels, names=made.names, noise="unequal", random_state=0)
 print(checks)
 fig, ax = plt.subplots(figsize=(6, 5))
-plot_shifts(checks, ax)
+ax = plot_shifts(checks, ax)
 
 # %%
 # To have something to find, let the knock-down of one variable hit another as well, of which nobody is told. Such an
@@ -56,4 +56,4 @@ said = [None if label is None else label[:1] for label in made.labels]
 checks = check_interventions(made.X, said, names=made.names, noise="unequal", random_state=0)
 print(checks)
 fig, ax = plt.subplots(figsize=(6, 5))
-plot_shifts(checks, ax)
+ax = plot_shifts(checks, ax)

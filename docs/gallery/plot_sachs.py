@@ -33,7 +33,7 @@ for what, labels in (("targets ignored", None), ("targets", cells.labels)):
 checks = check_interventions(X, cells.labels, names=cells.names, noise="unequal", random_state=0)
 print(checks)
 fig, ax = plt.subplots(figsize=(6, 5))
-plot_shifts(checks, ax)
+ax = plot_shifts(checks, ax)
 
 # %%
 # It does not: shifts that the model predicts have little to do with those observed. Reagents reach more than their
