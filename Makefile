@@ -34,7 +34,7 @@ test: $(READY)  ## Run the tests (all but the slow ones)
 NUMERICAL := $(addprefix tests/,baselines directions engines learning scores search solution stages \
 	data/test_moments.py data/test_resampling.py \
 	whole/test_conformance.py whole/test_required.py whole/test_story.py whole/test_trust.py)
-KERNELS ?= Haswell Nehalem
+KERNELS ?= Sandybridge Nehalem
 
 test-kernels: $(READY)  ## Run the numerical tests with the linear algebra of other processors
 	@for kernel in $(KERNELS); do \

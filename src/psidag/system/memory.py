@@ -36,10 +36,12 @@ def as_text(count: float) -> str:
 
     Examples
     --------
-    >>> as_text(1.23e9), as_text(4.5e6)
-    ('1.2 GB', '4 MB')
+    >>> as_text(1.23e9), as_text(4.5e6), as_text(700)
+    ('1.2 GB', '4 MB', '1 kB')
     """
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{max(count / 1e6, 1):.0f} MB"
+    if count >= 1e9:
+        return f"{count / 1e9:.1f} GB"
+    return f"{count / 1e6:.0f} MB" if count >= 1e6 else f"{max(count / 1e3, 1):.0f} kB"
 
 
 def in_use() -> int | None:
