@@ -113,6 +113,9 @@ def test_the_class_one_dag_or_both(sachs, call):
         assert code == 0, err
         assert (" -- " in out) == marks
         assert out.count("one DAG that agrees with it") == dags
+    # Arrows that are known keep their reason in the DAG.
+    graph, dag = (part.split("edges:")[-1] for part in out.split("one DAG that agrees with it"))
+    assert graph.count(" collider ") == dag.count(" collider ")
     code, out, _ = call("info", "model.psidag", "--json")
     assert code == 0
     assert not all(edge["directed"] for edge in json.loads(out)["edges"])

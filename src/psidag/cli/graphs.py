@@ -46,7 +46,13 @@ def save(solution: Solution, path: str) -> None:
 
 def shown(solution: Solution, which: Which) -> Solution:
     """The solution with directions left open where they are not known, or as the one DAG that it has."""
-    return replace(solution, graph=PartialGraph.from_dag(solution.dag)) if which == "dag" else solution
+    if which != "dag":
+        return solution
+    # What is known of a direction stays beside it.
+    edges, graph = solution.dag.weights.tocoo(), solution.graph
+    rows = graph.rows_of(solution.dag)
+    known = graph.reason[rows], graph.delta[rows], graph.probability[rows], graph.derived[rows]
+    return replace(solution, graph=PartialGraph.from_arrays(solution.names, edges.row, edges.col, True, *known))
 
 
 def text(solution: Solution, which: Which) -> str:
