@@ -14,7 +14,7 @@ import warnings
 
 import numpy as np
 
-from psidag import Interventions, learn_dag
+from psidag import Interventions, check_interventions, learn_dag
 from psidag.data.experiment import as_experiment
 from psidag.engines.refining import Refining
 from psidag.graph.constraints import unconstrained
@@ -117,6 +117,23 @@ def altered(case, model, controls, rows, seed):
     return made.X, Interventions(labels, kind="shift") if case == "shifts as shifts" else labels
 
 
+def offtargets():
+    """Unknown off-targets, before and after those that the check names are added to the labels."""
+    line("seed", "SHD before", "named", "of them true", "SHD after")
+    for seed in SEEDS:
+        model = model_of("ER2", 100, seed)
+        X, labels = altered("an off-target each", model, 1000, 20, seed)
+        rng = np.random.default_rng([seed, 3])
+        true = {(a, str(rng.choice([b for b in model.names if b != a]))) for a in model.names}
+        before = edge_errors(model.dag, learned(X, model.names, interventions=labels)[0].dag)
+        checks = check_interventions(X, labels, names=model.names, noise="unequal", random_state=0)
+        also = {target: [v for t, v in checks.off_targets if t == target] for target in model.names}
+        told = [None if label is None else (*label, *also[label[0]]) for label in labels]
+        after = edge_errors(model.dag, learned(X, model.names, interventions=told)[0].dag)
+        named = set(checks.off_targets)
+        line(seed, before.shd, len(named), len(named & true), after.shd)
+
+
 def starts():
     """Where the refinement begins: at the graph of all rows, at that of controls, or at the better one of both."""
     line("data", "interventions", "pooled", "observational", "both")
@@ -214,7 +231,7 @@ def peers():
             line(d, seed, ours.shd, theirs.shd, f"{spent:.2f}", f"{taken:.2f}")
 
 
-SECTIONS = {part.__name__: part for part in (main, third, robust, starts, calibration, large, peers)}
+SECTIONS = {part.__name__: part for part in (main, third, robust, offtargets, starts, calibration, large, peers)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
