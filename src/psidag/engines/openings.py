@@ -16,8 +16,8 @@ from psidag.scores.policy import Policy
 from psidag.search._network import Network, open_neighbourhoods
 from psidag.system.errors import listing
 
-#: Openings in a row without a gain may take this share of the work of the search, up to 1,000 columns; less beyond.
-_SHARE, _COLUMNS = 0.4, 1000
+#: Openings in a row without a gain may take this share of the work of the search, up to 600 columns; less beyond.
+_SHARE, _COLUMNS = 0.4, 600
 #: But this many are made whatever they take, fewer of many columns; and never more than twice as many as columns.
 _LEAST, _LEAST_PAIRS, _FEWEST = 24, 4000, 4
 #: Work that an opening may take whatever the search took.

@@ -1,0 +1,241 @@
+"""Is the search stuck? Its final score beside that of the same search, without openings, begun at the true graph.
+
+A search is stuck when its penalised score lies more than one penalty above. There are 600 problems: ER2, 4, 6, 10 and
+SF2, 4, 6, 8, weights up to 1 and up to 2, d = 50, 200 and 1,000, n = 500, 2,000 and 5,000, the equal and the unequal
+score, two seeds each, and 24 on the networks of the package under unequal noise. The list and its seeds are fixed.
+
+    python benchmarks/stuck.py problems --record new.jsonl [--columns 50 200] [--every 6] [--plain]
+    python benchmarks/stuck.py report --record old.jsonl new.jsonl
+    python benchmarks/stuck.py tables
+    python benchmarks/stuck.py permutations [--columns 50 200] [--every 12]
+
+``--every k`` takes each k-th problem of the list, which is in random sequence. ``problems`` goes on where its record
+ends, and with ``--plain`` also runs the search without openings, for the ratio of times. Times are processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from psidag.data.sources import Table
+from psidag.datasets import TOPOLOGIES, load_topology, network_model
+from psidag.engines.noise_search import NoiseSearch
+from psidag.engines.sparse import Sparse
+from psidag.graph.constraints import unconstrained
+from psidag.graph.equivalence import cpdag
+from psidag.graph.metrics import cpdag_shd, shd
+from psidag.run.loop import Outcome, Task, run
+from psidag.scores.named import as_score
+from psidag.simulate import simulate
+from psidag.stages.within_order import search_penalty
+from psidag.system.parallel import workers
+
+warnings.simplefilter("ignore")
+GRAPHS = ("ER2", "ER4", "ER6", "ER10", "SF2", "SF4", "SF6", "SF8")
+FITTED = ("ecoli70", "magic_niab")
+FIRST_SEED = 170_000
+
+
+class Case(NamedTuple):
+    """One problem of the list; d is 0 where the graph says it, and the weights 0 where the network has its own."""
+
+    graph: str
+    d: int
+    n: int
+    weights: int
+    score: str
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """What it is called in records."""
+        size = f" d={self.d}" if self.d else ""
+        return f"{self.graph}{size} n={self.n} w={self.weights} {self.score} {self.seed}"
+
+
+def cases() -> list[Case]:
+    """The list, in a random sequence that is always the same."""
+    drawn = itertools.product(GRAPHS, (50, 200, 1000), (500, 2000, 5000), (1, 2), ("equal", "unequal"), range(2))
+    found = [parts[:-1] for parts in drawn]
+    found += [(name, 0, n, top, "unequal") for name in TOPOLOGIES for n in (500, 2000, 5000) for top in (1, 2)]
+    found += [(name, 0, n, 0, "unequal") for name in FITTED for n in (500, 2000, 5000)]
+    made = [Case(*parts, FIRST_SEED + k) for k, parts in enumerate(found)]
+    return [made[k] for k in np.random.default_rng(17).permutation(len(made))]
+
+
+def drawn(case: Case) -> tuple[np.ndarray, sp.csr_array]:
+    """Rows and the true graph of a case."""
+    if case.graph in FITTED:
+        model = network_model(case.graph)
+        return model.sample(case.n, np.random.default_rng(case.seed)), model.dag.weights
+    graph: Any = load_topology(case.graph) if not case.d else case.graph
+    d = case.d or graph.d
+    scale = 1.0 if case.score == "equal" else np.random.default_rng([case.seed, 1]).uniform(0.5, 2.0, d)
+    ranges = ((-float(case.weights), -0.05), (0.05, float(case.weights)))
+    problem = simulate(graph, case.n, d=case.d or None, seed=case.seed, scale=scale, ranges=ranges)
+    return problem.X, problem.dag.weights
+
+
+def learn(
+    X: np.ndarray, score: str, start: sp.csr_array | None = None, seed: int = 0, restarts: int | None = None
+) -> tuple[Outcome, float]:
+    """The search of the defaults under a score, or one without openings from a given graph; and its time."""
+    engine: Any = Sparse(restarts=restarts)
+    if score == "equal" and start is None:
+        engine = NoiseSearch(engine, "equal")
+    source = Table(X, [f"x{i}" for i in range(X.shape[1])])
+    begun = time.process_time()
+    with workers(1) as pool:
+        rng = np.random.default_rng(seed)
+        outcome = run(engine, Task(source, unconstrained(source.names), rng, pool, as_score(score), start))
+    return outcome, time.process_time() - begun
+
+
+def above(X: np.ndarray, found: Outcome, ideal: Outcome) -> float:
+    """By how many penalties a score lies above another."""
+    n, d = X.shape
+    return n * d * math.log(found.candidate.loss / ideal.candidate.loss) / search_penalty(n, d)
+
+
+def judged(case: Case, plain: bool) -> dict[str, Any]:
+    """What came of one problem."""
+    X, truth = drawn(case)
+    errors = shd if case.score == "equal" else cpdag_shd
+    ideal, _ = learn(X, case.score, truth, restarts=0)
+    found, seconds = learn(X, case.score)
+    line = {
+        "case": case.label, "above": above(X, found, ideal), "seconds": seconds, "message": found.status.message,
+        "errors": errors(truth, found.candidate.weights), "ideal": errors(truth, ideal.candidate.weights),
+        "d": X.shape[1],
+    }  # fmt: skip
+    if plain:
+        first, took = learn(X, case.score, restarts=0)
+        line |= {"plain": above(X, first, ideal), "plain seconds": took}
+    return line
+
+
+def chosen(columns: list[int], every: int) -> list[Case]:
+    """The part of the list that is asked for; networks count as of 0 columns."""
+    return [case for case in cases() if not columns or case.d in columns][::every]
+
+
+def problems(arguments: argparse.Namespace) -> None:
+    """Judge what is not in the record yet."""
+    record = Path(arguments.record[0])
+    done = {line["case"] for line in read(record)}
+    for case in chosen(arguments.columns, arguments.every):
+        if case.label not in done:
+            line = judged(case, arguments.plain)
+            with record.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+            print(f"{case.label}: {line['above']:+.1f} penalties, {line['seconds']:.2f} s", flush=True)
+
+
+def read(record: Path) -> list[dict[str, Any]]:
+    """The lines of a record, which need not be there."""
+    return [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
+
+
+def report(arguments: argparse.Namespace) -> None:
+    """Counts by class of problem on what all records have in common."""
+    records = [{line["case"]: line for line in read(Path(name))} for name in arguments.record]
+    common = [case for case in cases() if all(case.label in record for record in records)]
+    classes = {
+        f"d = {d}, {score}" if d else "networks, unequal": [c for c in common if c.d == d and c.score == score]
+        for d, score in itertools.product((50, 200, 1000, 0), ("equal", "unequal"))
+        if d or score == "unequal"
+    }
+    print(f"{len(common)} problems of 600.\n")
+    row("problems", "number", *("stuck; by more than 10; worst; errors (ideal); s" for _ in records))
+    row(*["---"] * (2 + len(records)))
+    for name, part in {**classes, "all": common}.items():
+        if part:
+            row(name, len(part), *(summary([record[case.label] for case in part]) for record in records))
+    for record in records:
+        lines = [record[case.label] for case in common]
+        print(f"\n{len([line for line in lines if line['above'] > 1])} stuck:\n")
+        for line in sorted(lines, key=lambda line: -line["above"]):
+            if line["above"] > 1:
+                row(line["case"], f"{line['above']:.1f}", f"{line['errors']} ({line['ideal']})")
+        timed = [line for line in lines if "plain seconds" in line and line["d"] >= 1000]
+        if timed:
+            ratios = [line["seconds"] / line["plain seconds"] for line in timed if line["above"] <= 1]
+            total = sum(line["seconds"] for line in timed) / sum(line["plain seconds"] for line in timed)
+            print(
+                f"\nTime over that without openings, from 1,000 columns on, {len(timed)} problems: {total:.2f} of all,"
+            )
+            print(f"median {np.median(ratios):.2f} and most {max(ratios):.2f} of those that are not stuck.")
+            print(f"Stuck without openings: {sum(line['plain'] > 1 for line in timed)}.")
+
+
+def summary(lines: list[dict[str, Any]]) -> str:
+    gaps = [line["above"] for line in lines]
+    means = (np.mean([line[key] for line in lines]) for key in ("errors", "ideal", "seconds"))
+    errors, ideal, seconds = means
+    stuck, far = (sum(gap > bound for gap in gaps) for bound in (1, 10))
+    return f"{stuck}; {far}; {max(gaps):.1f}; {errors:.1f} ({ideal:.1f}); {seconds:.2f}"
+
+
+def row(*cells: Any) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def tables(arguments: argparse.Namespace) -> None:
+    """Twenty seeds on real tables under the unequal score."""
+    from sklearn import datasets
+
+    row("table", "spread of scores, penalties", "seeds within one of the best", "seeds in the most frequent class", "s")
+    row(*["---"] * 5)
+    for name in ("wine", "breast_cancer", "diabetes"):
+        X = np.asarray(getattr(datasets, f"load_{name}")().data, dtype=np.float64)
+        ends = [learn(X, "unequal", seed=seed) for seed in range(20)]
+        best = min((outcome for outcome, _ in ends), key=lambda outcome: outcome.candidate.loss)
+        gaps = np.array([above(X, outcome, best) for outcome, _ in ends])
+        classes = Counter(cpdag(outcome.candidate.weights).astype(bool).toarray().tobytes() for outcome, _ in ends)
+        row(
+            name, f"{gaps.max():.2f}", int((gaps <= 1).sum()), classes.most_common(1)[0][1],
+            f"{np.mean([seconds for _, seconds in ends]):.2f}",
+        )  # fmt: skip
+
+
+def permutations(arguments: argparse.Namespace) -> None:
+    """Four permutations of the columns of some problems: how far apart they end."""
+    spreads = []
+    for case in chosen(arguments.columns, arguments.every):
+        X, _ = drawn(case)
+        rng = np.random.default_rng(case.seed)
+        ends = [learn(X[:, rng.permutation(X.shape[1])], case.score)[0] for _ in range(4)]
+        losses = sorted(ends, key=lambda outcome: outcome.candidate.loss)
+        spreads.append(above(X, losses[-1], losses[0]))
+        print(f"{case.label}: {spreads[-1]:.2f} penalties apart", flush=True)
+    near = sum(spread <= 1 for spread in spreads)
+    print(f"{near} of {len(spreads)} within one penalty, the widest {max(spreads):.1f}")
+
+
+PARTS = {"problems": problems, "report": report, "tables": tables, "permutations": permutations}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--record", nargs="+", default=["stuck.jsonl"])
+    parser.add_argument("--columns", type=int, nargs="*", default=[])
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--plain", action="store_true")
+    arguments = parser.parse_args()
+    PARTS[arguments.part](arguments)
+
+
+if __name__ == "__main__":
+    main()
