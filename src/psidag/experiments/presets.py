@@ -78,7 +78,7 @@ class Preset:
 
 _SMOKE = Preset(
     "smoke",
-    "every figure at a tiny size, in about five minutes",
+    "every figure at a tiny size, in about five minutes on two cores",
     {10: 10, 100: 20, 1000: 30, 3000: 30, 10_000: 60},
     (
         Rule(0.5, 1, BASELINES, up_to=20, graphs=("ER2", "ER4", "ER6", "Sachs"), gaussian_only=True),

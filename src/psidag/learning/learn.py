@@ -54,7 +54,7 @@ def learn_dag(
     evidence: bool | None = None,
     interventions: Any = None,
 ) -> Solution:
-    """Learn a DAG: min over DAGs W of ½ mean |x − Wᵀx|², then keep the edges that the data support.
+    """Learn a DAG from a table: which columns drive which, and which of its directions the data support.
 
     Parameters
     ----------
