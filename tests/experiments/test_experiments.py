@@ -148,6 +148,9 @@ def test_when_a_row_answers_a_cell():
     assert ended.answers(cell("golem", problem=problem, seconds=60))
     assert not ended.answers(cell("golem", problem=problem, seconds=1))
     assert not ended.answers(cell("dagma", problem=problem))
+    late = made_up("golem", 5.0, budget=9.9)  # it took 10 s
+    assert late.answers(cell("golem", problem=problem, seconds=9.9))
+    assert not late.answers(cell("golem", problem=problem, seconds=9.8))
     over = made_up("golem", None, status="over_time", budget=60.0)
     assert over.answers(cell("golem", problem=problem, seconds=30))
     assert not over.answers(cell("golem", problem=problem, seconds=600))

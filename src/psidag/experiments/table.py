@@ -114,7 +114,8 @@ class Row:
             return False
         if self.over_budget:
             return self.budget >= cell.seconds
-        return self.seconds <= cell.seconds or not math.isfinite(self.seconds)
+        # The last step of a run may end a little after its budget.
+        return self.seconds <= cell.seconds or self.budget == cell.seconds or not math.isfinite(self.seconds)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: None for what is not a finite number."""
