@@ -213,22 +213,41 @@ def large(d=2000, controls=5000, rows=50):
 
 
 def peers():
-    """`gies` on the same rows, where it is installed."""
-    import gies
-
-    line("d", "seed", "psidag SHD", "gies SHD", "psidag s", "gies s")
+    """`gies` on the same rows, where it is installed; and SDCD, where an interpreter that has it is named."""
+    line("d", "seed", "psidag SHD", "psidag s", *(cell for name in PEERS for cell in (f"{name} SHD", f"{name} s")))
     for d in (10, 20):
         for seed in SEEDS:
             model = model_of("ER2", d, seed)
             made = experiment(model, rows=20, control_rows=500, seed=seed)
             found, spent = learned(made.X, made.names, interventions=made.labels)
-            blocks = [made.X[:500], *np.split(made.X[500:], d)]
-            begun = time.process_time()
-            matrix, _ = gies.fit_bic(blocks, [[], *([j] for j in range(d))])
-            theirs = edge_errors(model.dag, matrix != 0)
-            taken = time.process_time() - begun
-            ours = edge_errors(model.dag, found.dag)
-            line(d, seed, ours.shd, theirs.shd, f"{spent:.2f}", f"{taken:.2f}")
+            cells = [edge_errors(model.dag, found.dag).shd, f"{spent:.2f}"]
+            for peer in PEERS.values():
+                matrix, spent = peer(made.X, d)
+                cells += [edge_errors(model.dag, matrix != 0).shd, f"{spent:.2f}"]
+            line(d, seed, *cells)
+
+
+def by_gies(X, d):
+    """The graph of `gies` and its processor time; 500 controls come first, then 20 rows of each target."""
+    import gies
+
+    begun = time.process_time()
+    matrix, _ = gies.fit_bic([X[:500], *np.split(X[500:], d)], [[], *([j] for j in range(d))])
+    return matrix, time.process_time() - begun
+
+
+def by_sdcd(X, d):
+    """The graph of SDCD and its processor time, in a process of its own."""
+    import subprocess
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        rows, graph = Path(folder, "rows.npz"), Path(folder, "graph.npy")
+        np.savez(rows, X=X, labels=np.r_[np.full(500, -1), np.repeat(np.arange(d), 20)])
+        command = [SDCD, str(Path(__file__).with_name("peer_sdcd.py")), str(rows), str(graph)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return np.load(graph), float(said.split()[-1])
 
 
 SECTIONS = {part.__name__: part for part in (main, third, robust, offtargets, starts, calibration, large, peers)}
@@ -238,7 +257,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", default=list(SECTIONS), metavar="SECTION")
     parser.add_argument("--seed", type=int, default=0, help="The first of five.")
+    parser.add_argument("--peers", nargs="*", default=["gies"], choices=["gies", "sdcd"], help="Beside psidag.")
+    parser.add_argument("--sdcd", default="python", metavar="PYTHON", help="An interpreter that has SDCD.")
     given = parser.parse_args()
+    SDCD = given.sdcd
+    PEERS = {name: {"gies": by_gies, "sdcd": by_sdcd}[name] for name in given.peers}
     SEEDS = range(given.seed, given.seed + 5)
     for section in given.sections:
         print(f"\n{section}, seeds {SEEDS[0]} to {SEEDS[-1]}\n")

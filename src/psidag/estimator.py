@@ -201,8 +201,8 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
     def save_stream(self, path: str | Path) -> None:
         """Write what ``partial_fit`` has gathered to one file, from which :meth:`load_stream` goes on.
 
-        The file holds the moments of the rows, not the rows; and nothing that is code. It is written whole or not
-        at all. The options of the model are not in it.
+        The file holds the moments of the rows, not the rows, of an experiment also the rows of targets that have few
+        of them; and nothing that is code. It is written whole or not at all. The options of the model are not in it.
         """
         if not hasattr(self, "_online"):
             raise InputError("there is no stream to save: partial_fit has not been called")
@@ -210,14 +210,14 @@ class PsiDAG(BaseEstimator):  # type: ignore[misc]
 
     def load_stream(self, path: str | Path) -> Self:
         """Go on from what :meth:`save_stream` has written, with the options of this model."""
-        moments, random = load_stream(path)
-        learner = self._learner(moments.names)
-        learner.restore(moments, random)
+        known, random = load_stream(path)
+        learner = self._learner(known.names, getattr(known, "kind", None))
+        learner.restore(known, random)
         self._forget()
         self._online = learner
-        self.n_features_in_ = moments.d
-        self.feature_names_in_ = np.array(moments.names, dtype=object)
-        if moments.names == default_names(moments.d):
+        self.n_features_in_ = known.d
+        self.feature_names_in_ = np.array(known.names, dtype=object)
+        if known.names == default_names(known.d):
             del self.feature_names_in_  # as for an array, which has none
         return self
 

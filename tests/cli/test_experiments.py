@@ -20,9 +20,12 @@ def table(path, cells=CELLS):
     return str(path)
 
 
+def psidag(*arguments):
+    return subprocess.run([sys.executable, "-m", "psidag", *arguments], capture_output=True, text=True, timeout=300)
+
+
 def fit(*arguments):
-    command = [sys.executable, "-m", "psidag", "fit", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return psidag("fit", *arguments)
 
 
 def test_a_column_of_labels(tmp_path):
@@ -77,3 +80,19 @@ def test_the_report_looks_at_rows_in_which_a_variable_was_left_alone(tmp_path):
     found = fit(path, *flags, str(report))
     assert found.returncode == 0, found.stderr
     assert "Noise that is not normal" not in report.read_text(encoding="utf-8")
+
+
+def test_a_report_of_a_saved_model_looks_at_the_same_rows_as_that_of_the_fit(tmp_path):
+    path, model, report = table(tmp_path / "t.csv"), str(tmp_path / "m.psidag"), tmp_path / "r.html"
+    flags = ["--interventions", "guide", "--target-separator", ";", "--control-words", "none at all"]
+    assert fit(path, *flags, "-o", model).returncode == 0
+    found = psidag("report", model, "--data", path, *flags, "-o", str(report))
+    assert found.returncode == 0, found.stderr
+    assert "Noise that is not normal" not in report.read_text(encoding="utf-8")
+    # Without labels the rows in which b was set are taken for ones that its equation has to explain.
+    assert psidag("report", model, "--data", path, "-o", str(report)).returncode == 0
+    assert "Noise that is not normal" in report.read_text(encoding="utf-8")
+    for wrong in (["--data", path, "--prepare"], []):
+        refused = psidag("report", model, *wrong, *flags, "-o", str(report))
+        assert refused.returncode == 2
+        assert "--interventions goes with the rows of --data" in refused.stderr

@@ -1,5 +1,7 @@
 """Moments of the rows that tell about a node, against the rows themselves."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -132,3 +134,45 @@ def test_rows_are_not_written_to_and_their_order_is_of_no_importance():
 def test_other_columns_do_not_merge():
     with pytest.raises(InputError, match="cannot be merged"):
         Conditions(NAMES).merge(Conditions(NAMES, "shift"))
+
+
+def held(weight=None):
+    """Two rows of one target, and so many of another that their moments are kept."""
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    labels = Interventions([None] * 8 + ["b"] * 2 + [("a", "c")] * 30).bind(NAMES)
+    return Conditions(NAMES).update(X, labels, weight)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_stored_is_restored(weighted):
+    data = held(np.arange(1.0, 41.0) if weighted else None)
+    head, arrays = data.stored()
+    assert {"rows0", "scatter1"} <= set(arrays)
+    again = Conditions.restored(NAMES, json.loads(json.dumps(head)), arrays)
+    everything = np.arange(5)
+    for node in range(5):
+        assert again.count(node) == data.count(node)
+        np.testing.assert_array_equal(again.covariance(node, everything), data.covariance(node, everything))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda head, arrays: head.update(kind="magic"),
+        lambda head, arrays: head.pop("batches"),
+        lambda head, arrays: head.update(batches=[[None, -1.0]]),
+        lambda head, arrays: head.update(batches=[["other", 40.0]]),
+        lambda head, arrays: head["parts"][0].__setitem__(0, [5]),
+        lambda head, arrays: head["parts"][0].__setitem__(0, []),
+        lambda head, arrays: head["parts"][1].__setitem__(0, [2, 0]),
+        lambda head, arrays: head["parts"][1].__setitem__(2, float("nan")),
+        lambda head, arrays: arrays.pop("rows0"),
+        lambda head, arrays: arrays.update(rows0=np.ones((2, 4))),
+        lambda head, arrays: arrays.update(scatter1=np.full((5, 5), np.nan)),
+    ],
+)
+def test_what_is_no_statistic_is_not_restored(change):
+    head, arrays = held().stored()
+    change(head, arrays)
+    with pytest.raises((ValueError, KeyError)):
+        Conditions.restored(NAMES, head, arrays)

@@ -202,6 +202,53 @@ def test_effects_come_from_the_rows_in_which_variables_were_left_alone():
     assert found.effect("a", "b", np.c_[a, b], replicates=200).high < 1.9
 
 
+def test_the_error_of_an_effect_counts_the_rows_in_which_variables_were_left_alone():
+    """Of 900 rows 100 tell how a moves b: the error is that of 100 rows, and the one that many tables show."""
+    rng = np.random.default_rng(0)
+    labels = [None] * 100 + ["b"] * 800
+
+    def draw():
+        a = rng.normal(size=900)
+        b = 2 * a + rng.normal(size=900)
+        b[100:] = rng.normal(0, 1, 800)
+        c = a + b + rng.normal(size=900)
+        return pd.DataFrame({"a": a, "b": b, "c": c})
+
+    known = {"required_edges": [("a", "b"), ("b", "c"), ("a", "c")]}
+    found = [learn(draw(), interventions=labels, noise="unequal", constraints=known, evidence=False) for _ in range(60)]
+    for ends in (("a", "b"), ("a", "c")):
+        spread = np.std([each.total_effect(*ends) for each in found])
+        assert np.mean([each.effect(*ends).standard_error for each in found]) == pytest.approx(spread, rel=0.3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["perfect", "shift"])
+def test_a_saved_stream_goes_on_as_if_nothing_had_happened(drawn, tmp_path, kind, weighted):
+    """Targets with few rows are kept as rows, the one with most as moments; both, and batches, survive the file."""
+    table = frame(drawn[1])
+    table["plate"] = [f"plate {k % 3}" for k in range(len(table))]
+    table = pd.concat([table, table[table["set"] == table["set"].iloc[-1]]])
+    given = Interventions("set", separator="|", batch="plate", kind=kind)
+
+    def feed(model, first, last):
+        for k in range(first, last, 130):
+            batch = table.iloc[k : min(k + 130, last)]
+            weight = 1.0 + np.arange(len(batch)) % 2 if weighted else None
+            model.partial_fit(batch, sample_weight=weight, interventions=given)
+        return model
+
+    def new():
+        return PsiDAG(random_state=0, n_jobs=1)
+
+    whole = feed(feed(new(), 0, 520), 520, len(table))
+    feed(new(), 0, 520).save_stream(tmp_path / "s")
+    resumed = feed(new().load_stream(tmp_path / "s"), 520, len(table))
+    assert (whole.adjacency_ != resumed.adjacency_).nnz == 0
+    np.testing.assert_array_equal(whole.solution_.residual_variance, resumed.solution_.residual_variance)
+    with pytest.raises(InputError, match="with every batch"):
+        resumed.partial_fit(table.drop(columns=["set", "plate"]))
+
+
 def test_what_does_not_go_together(drawn):
     rows = drawn[1]
     with pytest.raises(InputError, match="interventions need the sparse engine"):

@@ -81,7 +81,7 @@ def test_the_error_of_one_edge_is_that_of_its_weight():
     solution = fit_dag(np.c_[x, 3 * x + rng.normal(size=500)], [[0, 1], [0, 0]], names=["x", "y"])
     assert solution.effect("x", "y").standard_error == pytest.approx(solution.edges()[0].standard_error, rel=1e-6)
     assert solution.effect("y", "x").standard_error == 0.0
-    assert np.isnan(effect_error(solution.dag, solution.residual_variance, 2.0, 0, 1))
+    assert np.isnan(effect_error(solution.dag, solution.residual_variance, None, 0, 1))
 
 
 def test_intervals_from_rows_and_ranges_over_the_class():

@@ -70,6 +70,30 @@ def test_a_matrix_is_in_causal_order():
     assert ax.images[0].get_array().tolist() == [[0, 2, 0], [0, 0, -1], [0, 0, 0]]
 
 
+@pytest.mark.parametrize("d", [4, 500])
+def test_a_matrix_marks_edges_whose_direction_is_open(d):
+    names = [f"x{k}" for k in range(d)]
+    graph = PartialGraph.from_arrays(names, np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([True, True, False]))
+    ax = drawn(plot_matrix(graph))
+    assert ax.get_title() == "○ direction open: 1 of 3 edges"
+    rings = ax.collections[-1]
+    assert len(rings.get_offsets()) == 1
+    assert not len(rings.get_facecolor())
+    sure = drawn(plot_matrix(DAG.from_edges([("a", "b")])))
+    assert sure.get_title() == ""
+    assert not sure.collections
+
+
+def test_curves_stay_on_the_canvas():
+    for seed in range(6):
+        ax = drawn(plot_graph(simulate("ER2", d=30, n=2, seed=seed).dag))
+        frame = ax.get_window_extent()
+        for arrow in arrows(ax):
+            box = arrow.get_path().transformed(ax.transData).get_extents()
+            assert frame.y0 <= box.y0
+            assert box.y1 <= frame.y1
+
+
 def test_a_large_matrix_is_a_point_an_edge():
     dag = simulate("ER2", d=500, n=2, seed=0).dag
     ax = drawn(plot_matrix(dag))

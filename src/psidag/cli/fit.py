@@ -16,11 +16,15 @@ from psidag.cli.console import complain, in_flags, say, say_json, show_warning
 from psidag.cli.options import (
     AsJson,
     Columns,
+    ControlWords,
     Drop,
+    Interventional,
+    InterventionKind,
     MissingValues,
     Prepare,
     Rows,
     TableFile,
+    TargetSeparator,
     chosen_table,
     experiment_of,
     note_kinds,
@@ -32,7 +36,6 @@ from psidag.cli.report import check_report_path, with_command, write_report
 from psidag.data.experiment import as_experiment
 from psidag.data.files import FileTable
 from psidag.data.interventions import Interventions
-from psidag.data.interventions import Kind as InterventionKind
 from psidag.data.missing import Missing
 from psidag.data.resampling import check_resampling
 from psidag.data.row_counts import Resampling
@@ -91,19 +94,10 @@ def fit(
     group: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --lags: the column that tells series apart.")
     ] = None,
-    interventions: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that says what was set in each row; no variable.")
-    ] = None,
-    target_separator: Annotated[
-        str, typer.Option(help="With --interventions: what stands between several names in one cell.")
-    ] = ",",
-    control_words: Annotated[
-        str | None,
-        typer.Option(metavar="WORDS", help="With --interventions: words for nothing was set, with commas."),
-    ] = None,
-    intervention_kind: Annotated[
-        InterventionKind, typer.Option(help="Whether setting cuts a variable off from its causes, or only shifts it.")
-    ] = "perfect",
+    interventions: Interventional = None,
+    target_separator: TargetSeparator = ",",
+    control_words: ControlWords = None,
+    intervention_kind: InterventionKind = "perfect",
     missing: MissingValues = "error",
     solver: Annotated[
         str,

@@ -43,6 +43,21 @@ MissingValues = Annotated[
     Missing,
     typer.Option("--missing", help="Missing values: refuse, drop rows, fill in the mean, or take pairs as they are."),
 ]
+Interventional = Annotated[
+    str | None,
+    typer.Option(
+        "--interventions", metavar="COLUMN", help="The column that says what was set in each row; no variable."
+    ),
+]
+TargetSeparator = Annotated[
+    str, typer.Option(help="With --interventions: what stands between several names in one cell.")
+]
+ControlWords = Annotated[
+    str | None, typer.Option(metavar="WORDS", help="With --interventions: words for nothing was set, with commas.")
+]
+InterventionKind = Annotated[
+    Kind, typer.Option(help="Whether setting cuts a variable off from its causes, or only shifts it.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 
 

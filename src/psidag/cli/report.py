@@ -14,7 +14,16 @@ import typer
 from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import note
-from psidag.cli.options import Prepare, load_table, prepared_table
+from psidag.cli.options import (
+    ControlWords,
+    Interventional,
+    InterventionKind,
+    Prepare,
+    TargetSeparator,
+    experiment_of,
+    load_table,
+    prepared_table,
+)
 from psidag.cli.outputs import check_places
 from psidag.data.files import FileTable
 from psidag.data.interventions import Interventions
@@ -28,6 +37,8 @@ Examples:
   psidag fit table.csv -o model.psidag && psidag report model.psidag -o report.html
 
   psidag report model.psidag --data table.csv --title "Blood and diet" -o report.html
+
+  psidag report model.psidag --data cells.parquet --interventions guide -o report.html
 """
 
 
@@ -40,6 +51,10 @@ def report(
         typer.Option(metavar="TABLE", help="Rows to check the residuals with: the training rows or new ones."),
     ] = None,
     prepare: Prepare = False,
+    interventions: Interventional = None,
+    target_separator: TargetSeparator = ",",
+    control_words: ControlWords = None,
+    intervention_kind: InterventionKind = "perfect",
     title: Annotated[str | None, typer.Option(help="The heading.")] = None,
 ) -> None:
     """Write a report: a summary in words, the graph to explore, edges, residuals, how to repeat it.
@@ -52,16 +67,21 @@ def report(
             f"a report needs the whole solution, not only its graph: `psidag fit … -o model.psidag`; got {model!r}"
         )
     check_places([output], [model, data])
+    if interventions is not None and (data is None or prepare):
+        raise InputError("--interventions goes with the rows of --data as they are, without --prepare")
     solution = graphs.load(model)
     read = prepared_table if prepare else load_table
-    table = None if data is None else read(data, None, None, None)
-    if table is not None:
+    table, given = None, None
+    if data is not None:
+        table = read(data, None, None if interventions is None else [interventions], None)
         known = set(table.names)
         lacking = [name for name in solution.names if name not in known]
         if lacking:
             made = "" if prepare else "; if the model was learned with --prepare, give it here, too"
             raise InputError(f"{data} lacks the columns {listing(lacking)}, or they are not numbers{made}")
-    write_report(solution, output, table, title)
+        if interventions is not None:
+            given = experiment_of(data, interventions, None, target_separator, control_words, intervention_kind)
+    write_report(solution, output, table, title, given)
     note(f"wrote {output}")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,6 +195,58 @@ class Conditions:
         left._batches = {label: held for label, held in left._batches.items() if held[0] > 0}
         return left
 
+    def stored(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What :meth:`restored` makes this statistic of again: a head that JSON takes, and arrays."""
+        batches = [[label, count] for label, (count, _) in self._batches.items()]
+        arrays = {"scatter": self.scatter, "mean": np.reshape([m for _, m in self._batches.values()], (-1, self.d))}
+        parts: list[list[Any]] = []
+        for (setting, label), part in ((key, part) for key, held in self._parts.items() for part in held):
+            k = len(parts)
+            if isinstance(part, Moments):
+                arrays |= {f"mean{k}": part.mean, f"scatter{k}": part.scatter}
+                parts.append([setting, label, part.count])
+                continue
+            arrays[f"rows{k}"] = part.few(np.arange(self.d))
+            if part.weight is not None:
+                arrays[f"weight{k}"] = part.weight
+            parts.append([setting, label, None])
+        return {"kind": self.kind, "left_out": self.left_out, "batches": batches, "parts": parts}, arrays
+
+    @classmethod
+    def restored(cls, names: Sequence[str], head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Conditions:
+        """The statistic that was :meth:`stored`; a ValueError or KeyError if these are not the parts of one."""
+
+        def array(key: str, *shape: int) -> Floats:
+            held = np.asarray(arrays[key], dtype=np.float64)
+            if held.shape != shape or not np.isfinite(held).all():
+                raise ValueError(f"{key} does not fit the columns, or is not finite")
+            return held
+
+        if head["kind"] not in get_args(Kind):
+            raise ValueError(f"interventions of the kind {head['kind']!r}")
+        found = cls(names, head["kind"])
+        d, found.left_out = found.d, int(head["left_out"])
+        found.scatter, means = array("scatter", d, d), array("mean", len(head["batches"]), d)
+        found._batches = {label: (_counted(n), mean) for (label, n), mean in zip(head["batches"], means, strict=True)}
+        for k, (setting, label, count) in enumerate(head["parts"]):
+            part: _Rows | Moments
+            if count is None:
+                n = len(arrays[f"rows{k}"])
+                part = _Rows(array(f"rows{k}", n, d), None, array(f"weight{k}", n) if f"weight{k}" in arrays else None)
+            else:
+                part = Moments(d, found.names)
+                part.count, part.mean, part.scatter = _counted(count), array(f"mean{k}", d), array(f"scatter{k}", d, d)
+            found._parts.setdefault(found._key(setting, label), []).append(part)
+        return found
+
+    def _key(self, setting: Sequence[int], label: Hashable) -> tuple[Setting, Hashable]:
+        """Where the rows of a condition are kept, if there can be such a one."""
+        if label not in self._batches or not setting or sorted({*setting}) != list(setting):
+            raise ValueError("a condition that there cannot be")
+        if setting[0] < 0 or setting[-1] >= self.d:
+            raise ValueError("a column that there is not")
+        return tuple(map(int, setting)), label
+
     def means(self) -> list[Means]:
         """Of each setting, the empty one first; its count is 0 where something was set in every row."""
         everything = np.arange(self.d)
@@ -322,6 +374,13 @@ def _squares(part: _Rows | Moments, columns: NDArray[np.intp], centre: Floats) -
     Y = part.few(columns) - centre
     weight = np.ones(len(Y)) if part.weight is None else part.weight
     return float(weight.sum()), weight @ Y, weight @ (Y * Y)
+
+
+def _counted(count: float) -> float:
+    """A number of rows out of a file."""
+    if not 0 < count < np.inf:
+        raise ValueError(f"{count} rows")
+    return float(count)
 
 
 def _means(setting: Setting, count: float, total: Floats, squares: Floats, centre: Floats) -> Means:

@@ -140,17 +140,16 @@ class OnlineLearner:
                 f"the {self._engine.name} engine has no state that could be saved: use an engine on moments, such as "
                 "'sparse', or keep its solution with solution_.save"
             )
-        if self._conditions is not None:
-            raise InputError("a stream with interventions cannot be saved yet: keep its solution with solution_.save")
         moments = self._moments
-        head = {
-            "names": moments.names,
-            "count": moments.count,
-            "random": self._rng.bit_generator.state,
-        }
-        write_archive(path, _KIND, head, {"mean": moments.mean, "scatter": moments.scatter})
+        head: dict[str, Any] = {"names": moments.names, "random": self._rng.bit_generator.state}
+        if self._conditions is None:
+            head["count"] = moments.count
+            arrays = {"mean": moments.mean, "scatter": moments.scatter}
+        else:
+            head["experiment"], arrays = self._conditions.stored()
+        write_archive(path, _KIND, head, arrays)
 
-    def restore(self, moments: Moments, random: Any) -> None:
+    def restore(self, known: Moments | Conditions, random: Any) -> None:
         """Go on from what :func:`load_stream` has read."""
         if self._engine.needs_rows:
             raise InputError(f"the {self._engine.name} engine cannot go on from saved moments; use 'sparse' or 'exact'")
@@ -160,7 +159,10 @@ class OnlineLearner:
             raise InputError(
                 "the random numbers of the saved stream are of another kind: give random_state as it was given then"
             ) from None
-        self._moments = moments
+        if isinstance(known, Conditions):
+            self._conditions = known
+        else:
+            self._moments = known
 
     def _age(self, rows: Rows, sample_weight: ArrayLike | None, half_life: float) -> ArrayLike:
         """Let the rows so far fade behind these; returns the weights of these."""
@@ -173,11 +175,13 @@ class OnlineLearner:
         return self._plan.search(source, self._rng, threads, Budget(Deadline(max_time), state=state))
 
 
-def load_stream(path: str | Path) -> tuple[Moments, Any]:
-    """The moments and the state of the random numbers that :meth:`OnlineLearner.save` has written."""
+def load_stream(path: str | Path) -> tuple[Moments | Conditions, Any]:
+    """The statistic and the state of the random numbers that :meth:`OnlineLearner.save` has written."""
     head, arrays = read_archive(path, _KIND)
     with damage_named(repr(str(path))):
         names = tuple(map(str, head["names"]))
+        if "experiment" in head:
+            return Conditions.restored(names, head["experiment"], arrays), head["random"]
         moments = Moments(len(names), names)
         mean, scatter = (arrays[key].astype(np.float64) for key in ("mean", "scatter"))
         if mean.shape != moments.mean.shape or scatter.shape != moments.scatter.shape:

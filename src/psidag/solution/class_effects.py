@@ -132,26 +132,32 @@ def _adjusted(dag: DAG, noise_variance: Floats, source: int, target: int, parent
     return float(np.linalg.lstsq(S[:-1, :-1], S[:-1, -1])[0][0])
 
 
-def effect_error(dag: DAG, noise_variance: Floats, n: float, source: int, target: int) -> float:
+def effect_error(dag: DAG, noise_variance: Floats, standard_error: Floats | None, source: int, target: int) -> float:
     """The standard error of a total effect given the DAG, by the delta method.
 
     The effect moves with the weight of i → j by (effect of the source on i) · (effect of j on the target), and the
-    weights of different equations are independent: Σ_j g_jᵀ (σ_j² / (n − |P_j| − 1) · S_PP⁻¹) g_j.
+    weights of different equations are independent. Within one equation their standard errors are those of its own
+    rows, of which an experiment has fewer, and they are correlated as S_PP⁻¹ of the implied covariance says.
     """
+    if standard_error is None:
+        return float("nan")
     reach = total_effects(dag, source)
     toward = total_effects(DAG(sp.csr_array(dag.weights.T), dag.order[::-1], dag.names), target)
-    columns = sp.csc_array(dag.weights)
+    # Errors by edge, as the weights are: also where one of them is zero.
+    entry = sp.csr_array((np.arange(dag.n_edges), dag.weights.indices, dag.weights.indptr), shape=dag.weights.shape)
+    columns = sp.csc_array(entry)
     variance = 0.0
     for j in np.flatnonzero(toward).tolist():
-        parents = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+        at = slice(columns.indptr[j], columns.indptr[j + 1])
+        parents = columns.indices[at]
         gradient = reach[parents] * toward[j]
         if j == source or not gradient.any():
             continue
-        freedom = n - len(parents) - 1
-        if freedom <= 0:
-            return float("nan")
-        S = implied_covariance(dag, noise_variance, parents.tolist())
-        variance += noise_variance[j] / freedom * float(gradient @ np.linalg.pinv(S) @ gradient)
+        inverse = np.linalg.pinv(implied_covariance(dag, noise_variance, parents.tolist()))
+        scaled = (
+            gradient * standard_error[columns.data[at]] / np.sqrt(np.maximum(np.diag(inverse), np.finfo(float).tiny))
+        )
+        variance += float(scaled @ inverse @ scaled)
     return float(np.sqrt(variance))
 
 

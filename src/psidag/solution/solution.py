@@ -210,7 +210,7 @@ class Solution:
         """
         dag, ends = self.dag, (self.dag.index(source), self.dag.index(target))
         value = self.total_effect(source, target)
-        error = class_effects.effect_error(dag, self.residual_variance, self.n_samples, *ends)
+        error = class_effects.effect_error(dag, self.residual_variance, self.standard_error, *ends)
         if data is None:
             bounds = class_effects.normal_interval(value, error)
         else:

@@ -28,6 +28,8 @@ _DENSE = 400
 def plot_matrix(graph: Any, ax: Axes | None = None) -> Axes:
     """The weights in causal order: rows cause columns, and all edges stand above the diagonal.
 
+    Edges of a solution whose direction is open have a ring in their cell; the title says how many there are.
+
     Parameters
     ----------
     graph : Solution, DAG or matrix
@@ -42,7 +44,8 @@ def plot_matrix(graph: Any, ax: Axes | None = None) -> Axes:
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['dose', 'level', 'effect']
     """
-    dag = as_content(graph).dag
+    content = as_content(graph)
+    dag, free = content.dag, ~np.asarray(content.directed, dtype=bool)
     ax = axes_for(ax, 6.5, 5.5)
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -73,6 +76,11 @@ def plot_matrix(graph: Any, ax: Axes | None = None) -> Axes:
         names = [short(dag.names[v]) for v in dag.order]
         ax.set_xticks(range(dag.d), names, rotation=90, fontsize=8)
         ax.set_yticks(range(dag.d), names, fontsize=8)
+    if free.any():
+        size = float(np.clip(3e4 / dag.d**2, 4.0, 60.0))
+        ring: dict[str, Any] = {"facecolors": "none", "edgecolors": colours.INK, "linewidths": min(0.9, size / 12)}
+        ax.scatter(place[W.col][free], place[W.row][free], s=size, rasterized=dag.d > _DENSE, **ring)
+        ax.set_title(f"○ direction open: {int(free.sum()):,} of {dag.n_edges:,} edges", fontsize=9)
     ax.figure.colorbar(picture, ax=ax, label=label, shrink=0.8)
     tidy(ax, xlabel="effect, in causal order", ylabel="cause, in causal order")
     return ax

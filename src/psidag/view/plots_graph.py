@@ -256,6 +256,10 @@ def _arrow(ax: Axes, way: Floats, place: Layout, *, headed: bool = True, **look:
         **look,
     )
     ax.add_patch(arrow)
+    # A curve may swing beyond the outermost vertices.
+    low, high = ax.get_ylim()
+    reach = _smooth(way)[:, 1]
+    ax.set_ylim(max(low, float(reach.max()) + 0.2), min(high, float(reach.min()) - 0.2))
 
 
 def _weight(ax: Axes, way: Floats, text: str, colour: str) -> None:
