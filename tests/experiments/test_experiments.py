@@ -193,9 +193,10 @@ print("ran", run_cells(cells, ResultTable(Path(sys.argv[1])), at_once=2), flush=
 """
 
 
-def children_of(pid):
+def descendants_of(pid):
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
-    return [int(line) for line in listed.stdout.split()]
+    children = [int(line) for line in listed.stdout.split()]
+    return children + [other for child in children for other in descendants_of(child)]
 
 
 def is_running(pid):
@@ -213,10 +214,10 @@ def test_killed_half_way_it_repeats_no_finished_cell_and_leaves_nothing_behind(t
     command = [sys.executable, "-c", SCRIPT, str(path)]
     first = subprocess.Popen(command, stdout=subprocess.PIPE)
     deadline = time.monotonic() + 120
-    while len(ResultTable(path).rows()) < 3 or not children_of(first.pid):
+    while len(ResultTable(path).rows()) < 3 or not descendants_of(first.pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    workers = children_of(first.pid)
+    workers = descendants_of(first.pid)
     first.send_signal(signal.SIGKILL)
     first.communicate()
     before = ResultTable(path).rows()

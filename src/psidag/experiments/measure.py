@@ -24,7 +24,8 @@ from psidag.run.status import Candidate, Status
 from psidag.simulate import Problem
 from psidag.solution import Solution
 from psidag.system.errors import DataWarning
-from psidag.system.process import Report, peak_megabytes, reset_peak
+from psidag.system.memory import peak_megabytes, reset_peak
+from psidag.system.process import Report
 
 #: The next look at an iterate is when the clock has come this much further …
 _NEXT_LOOK = 1.08

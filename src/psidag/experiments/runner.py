@@ -17,7 +17,7 @@ from psidag.experiments.measure import summary
 from psidag.experiments.methods import METHODS
 from psidag.experiments.table import ResultTable, Row
 from psidag.system.parallel import Mapper
-from psidag.system.process import run_apart
+from psidag.system.process import Apart
 
 #: Wall seconds after which a cell is killed: this many times its budget, because its clock stands still while it is
 #: judged and other work may hold it up, and these for starting and drawing the problem.
@@ -65,10 +65,10 @@ def run_cells(
 
     def run_one(cell: Cell) -> Row:
         if machines is None:
-            return run_cell(cell, threads, at_once, stop)
+            return run_cell(cell, threads, at_once, apart, stop)
         return machines.map(partial(run_cell, threads=threads, at_once=at_once), [cell])[0]
 
-    with ThreadPoolExecutor(at_once) as pool:
+    with _measuring(threads) as apart, ThreadPoolExecutor(at_once) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < at_once:
@@ -88,15 +88,18 @@ def run_cells(
     return len(todo)
 
 
-def run_cell(cell: Cell, threads: int, at_once: int, stop: threading.Event | None = None) -> Row:
+def run_cell(
+    cell: Cell, threads: int, at_once: int, apart: Apart | None = None, stop: threading.Event | None = None
+) -> Row:
     """The row of a cell, whatever becomes of it."""
-    ended = run_apart(
-        "psidag.experiments.measure:measure",
+    if apart is None:
+        with _measuring(threads) as apart:
+            return run_cell(cell, threads, at_once, apart, stop)
+    ended = apart.run(
         pickle.dumps((cell, threads)),
         max_seconds=_TIMES_BUDGET * cell.seconds + _GRACE,
         memory=cell.memory,
         stop=stop,
-        environment=pinned(threads),
     )
     found: dict[str, Any]
     if ended.answered:
@@ -127,6 +130,10 @@ def run_cell(cell: Cell, threads: int, at_once: int, stop: threading.Event | Non
         machine=describe(),
         **found,
     )
+
+
+def _measuring(threads: int) -> Apart:
+    return Apart("psidag.experiments.measure:measure", pinned(threads))
 
 
 class _Forecast:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from psidag.graph.dag import DAG
 
@@ -117,6 +116,8 @@ def _joined_within(back: Integers, rows: Integers, cols: Integers, moment: int) 
 
 def _heights(layer: Integers, rows: Integers, cols: Integers) -> Floats:
     """The height of each vertex, and after them of each bend of a long edge."""
+    from scipy.optimize import isotonic_regression
+
     room = np.full(len(layer), 1.0)
     layer, rows, cols = _with_bends(layer, rows, cols)
     n = len(layer)

@@ -25,7 +25,8 @@ from psidag.simulate.problem import Problem
 from psidag.solution import Solution
 from psidag.solution.tables import html_table, text_table
 from psidag.system.errors import DataWarning, InputError
-from psidag.system.process import Report, peak_megabytes, reset_peak, run_apart
+from psidag.system.memory import peak_megabytes, reset_peak
+from psidag.system.process import Apart, Report
 
 #: A solver, or the options of :func:`learn_dag` that make a method.
 Method: TypeAlias = str | Engine | Mapping[str, Any]
@@ -237,12 +238,13 @@ def compare(
         "random_state": random_state,
         "n_jobs": n_jobs,
     }
-    chosen = list(_labelled(methods))
-    if isinstance(problem, Problem):
-        return Scoreboard(str(problem), [_run(problem, label, given | options) for label, options in chosen])
-    trial = _trial(problem, random_state)
-    given |= {"missing": missing}
-    scores = [_run(trial, label, given | options) for label, options in chosen]
+    trial = problem if isinstance(problem, Problem) else _trial(problem, random_state)
+    if isinstance(trial, _Trial):
+        given |= {"missing": missing}
+    with Apart("psidag.learning.compare:_score") as apart:
+        scores = [_run(apart, trial, label, given | options) for label, options in list(_labelled(methods))]
+    if isinstance(trial, Problem):
+        return Scoreboard(str(trial), scores)
     return SideBySide(str(trial), [_with_alone(score, scores) for score in scores])
 
 
@@ -314,7 +316,7 @@ def _with_alone(score: Score, scores: Sequence[Score]) -> Score:
     return replace(score, measures={**score.measures, "alone": alone})
 
 
-def _run(problem: Problem | _Trial, label: str, options: dict[str, Any]) -> Score:
+def _run(apart: Apart, problem: Problem | _Trial, label: str, options: dict[str, Any]) -> Score:
     """The score of one method, from a process of its own."""
     try:
         order = pickle.dumps((problem, options))
@@ -322,7 +324,7 @@ def _run(problem: Problem | _Trial, label: str, options: dict[str, Any]) -> Scor
         return Score(label, "failed", f"it cannot be sent to a process of its own: {error}")
     limit = options["max_time"]
     max_seconds = None if limit is None else 2 * limit + _GRACE
-    ended = run_apart("psidag.learning.compare:_score", order, max_seconds=max_seconds)
+    ended = apart.run(order, max_seconds=max_seconds)
     if ended.killed:
         return Score(label, "killed", f"not back {max_seconds:g} s after the start, with max_time={limit:g} s")
     if not ended.answered:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 from psidag.system.errors import InputError
@@ -56,6 +60,32 @@ def in_use() -> int | None:
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
+def reset_peak() -> None:
+    """Let :func:`peak_megabytes` begin at what is held now, where the system can (Linux)."""
+    with suppress(OSError), open("/proc/self/clear_refs", "w") as switch:
+        switch.write("5")
+
+
+def peak_megabytes() -> float:
+    """The most resident memory this process has held; nan where the system does not say."""
+    with suppress(OSError), open("/proc/self/status") as lines:
+        # getrusage would also count what the parent held when it started this process.
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    peak = _peak()
+    return math.nan if peak is None else peak / 2**20
+
+
+def resident_megabytes(pid: int) -> float:
+    """Resident memory of another process; 0 where it has ended."""
+    with suppress(OSError, IndexError, ValueError):
+        if os.path.isdir("/proc/self"):
+            with open(f"/proc/{pid}/statm") as sizes:
+                return int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+        listed = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True)
+        return int(listed.stdout) / 1024
+    return 0.0
+
+
 def available() -> int | None:
     """Bytes that can still be had without swapping; None where the system does not tell."""
     try:
@@ -97,9 +127,10 @@ def check_available(needed: float, what: str) -> None:
 
 
 def _peak() -> int | None:
-    """The most that was ever held, where only that is known."""
+    """Bytes: the most that was ever held, where only that is known."""
     try:
         import resource
     except ImportError:
         return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

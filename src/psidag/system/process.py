@@ -6,19 +6,27 @@ import importlib
 import os
 import pickle
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any, Literal, NamedTuple
+from subprocess import DEVNULL, PIPE
+from typing import IO, Any, Literal, NamedTuple, NoReturn, Protocol
+
+from psidag.system.memory import resident_megabytes
 
 #: Seconds between two looks at a running process.
 _LOOK = 0.1
 #: Seconds that a process has to end after its answer.
 _FAREWELL = 10.0
+#: How a fork server says a number: the process it has forked, then how that ended.
+_NUMBER = struct.Struct("q")
 
 Report = Callable[[Any], None]
 
@@ -38,64 +46,114 @@ class Ended(NamedTuple):
     remark: str
 
 
-def run_apart(
-    target: str,
-    order: bytes,
-    *,
-    max_seconds: float | None = None,
-    memory: float | None = None,
-    stop: threading.Event | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> Ended:
-    """Call ``target`` in a fresh process with what ``order`` unpickles to, and wait for what comes of it.
+class Apart:
+    """Calls of one function, each in a process of its own.
 
-    The process ends with this one, however this one ends.
+    Where it is safe (Linux), the processes are forked from one that has imported the function and done nothing else:
+    a fork is there in milliseconds, a new interpreter with NumPy and SciPy in a second. Elsewhere each is started anew.
+    Either way they end with this process, however it ends.
 
     Parameters
     ----------
     target : str
         ``"package.module:function"``; the function takes the order and a ``report`` to call on the way.
-    order : bytes
-        A pickle.
-    max_seconds : float, optional
-        Seconds after which the process is killed.
-    memory : float, optional
-        Megabytes of resident memory above which it is killed.
-    stop : Event, optional
-        Once set, the process is killed.
     environment : mapping, optional
-        Variables to set for it.
+        Variables to set for it, before anything is imported.
+    forks : bool
+        Whether to fork where that is safe.
     """
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    variables = os.environ | {"PYTHONPATH": path} | dict(environment or {})
-    command = [sys.executable, "-c", f"from psidag.system.process import serve; serve({target!r})"]
-    messages: list[tuple[str, Any]] = []
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=variables
-        )  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        listener = threading.Thread(target=_listen, args=(process.stdout, messages), daemon=True)
-        listener.start()
-        try:
-            with suppress(BrokenPipeError):
-                process.stdin.write(order)
-                process.stdin.flush()
-            killed = _wait(process, listener, max_seconds, memory, stop)
-        finally:
-            if listener.is_alive():
-                process.kill()
-            code = _last_words(process)
-            listener.join()
-            with suppress(BrokenPipeError):
-                process.stdin.close()
-            process.stdout.close()
-        errors.seek(0)
-        remark = errors.read().decode(errors="replace").strip().rsplit("\n", 1)[-1]
-    answers = [message for kind, message in messages if kind == "answer"]
-    reports = [message for kind, message in messages if kind == "report"]
-    return Ended(bool(answers), answers[0] if answers else None, reports, code, killed, remark)
+
+    def __init__(self, target: str, environment: Mapping[str, str] | None = None, forks: bool = True) -> None:
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        self._target = target
+        self._variables = os.environ | {"PYTHONPATH": path} | dict(environment or {})
+        self._forks = forks and sys.platform == "linux"
+        self._idle: list[_ForkServer] = []
+
+    def __enter__(self) -> Apart:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def run(
+        self,
+        order: bytes,
+        *,
+        max_seconds: float | None = None,
+        memory: float | None = None,
+        stop: threading.Event | None = None,
+    ) -> Ended:
+        """Call the function with what ``order`` unpickles to, and wait for what comes of it.
+
+        Threads may call this side by side.
+
+        Parameters
+        ----------
+        order : bytes
+            A pickle.
+        max_seconds : float, optional
+            Seconds after which the process is killed.
+        memory : float, optional
+            Megabytes of resident memory above which it is killed.
+        stop : Event, optional
+            Once set, the process is killed.
+        """
+        messages: list[tuple[str, Any]] = []
+        with tempfile.TemporaryFile() as errors:
+            process, stdin, stdout = self._start(errors)
+            listener = threading.Thread(target=_listen, args=(stdout, messages), daemon=True)
+            listener.start()
+            try:
+                with suppress(BrokenPipeError):
+                    stdin.write(order)
+                    stdin.flush()
+                killed = _wait(process.pid, listener, max_seconds, memory, stop)
+            finally:
+                if listener.is_alive():
+                    process.kill()
+                code = _last_words(process)
+                listener.join()
+                with suppress(BrokenPipeError):
+                    stdin.close()
+                stdout.close()
+                if isinstance(process, _Forked):
+                    self._idle.append(process.server)
+            errors.seek(0)
+            remark = errors.read().decode(errors="replace").strip().rsplit("\n", 1)[-1]
+        answers = [message for kind, message in messages if kind == "answer"]
+        reports = [message for kind, message in messages if kind == "report"]
+        return Ended(bool(answers), answers[0] if answers else None, reports, code, killed, remark)
+
+    def _start(self, errors: IO[bytes]) -> tuple[_Process, IO[bytes], IO[bytes]]:
+        """A process at work, the way to it, and the way back."""
+        forked = self._forked(errors) if self._forks else None
+        if forked is None:
+            process = _interpreter(f"serve({self._target!r})", PIPE, self._variables, stdout=PIPE, stderr=errors)
+            assert process.stdin is not None
+            assert process.stdout is not None
+            return process, process.stdin, process.stdout
+        return forked
+
+    def _forked(self, errors: IO[bytes]) -> tuple[_Process, IO[bytes], IO[bytes]] | None:
+        """A process forked by a server that is idle, or else by a new one; nothing where that one does not live."""
+        theirs_read, ours_write = os.pipe()
+        ours_read, theirs_write = os.pipe()
+        stdin, stdout = os.fdopen(ours_write, "wb"), os.fdopen(ours_read, "rb")
+        with os.fdopen(theirs_read), os.fdopen(theirs_write, "w"):
+            while True:
+                known = bool(self._idle)
+                server = self._idle.pop() if known else _ForkServer(self._target, self._variables)
+                try:
+                    return server.fork((theirs_read, theirs_write, errors.fileno())), stdin, stdout
+                except OSError:  # it was killed
+                    server.close()
+                if not known:
+                    break
+        stdin.close()
+        stdout.close()
+        return None
 
 
 def serve(target: str) -> None:
@@ -110,33 +168,116 @@ def serve(target: str) -> None:
         pickle.dump((kind, message), pipe)
         pipe.flush()
 
-    module, _, function = target.partition(":")
-    work = getattr(importlib.import_module(module), function)
+    work = _imported(target)
     with pipe:
         say("answer", work(order, lambda message: say("report", message)))
 
 
-def reset_peak() -> None:
-    """Let :func:`peak_megabytes` begin at what is held now, where the system can (Linux)."""
-    with suppress(OSError), open("/proc/self/clear_refs", "w") as switch:
-        switch.write("5")
+def serve_forks(target: str) -> None:
+    """In a fork server: for every three streams that come in, fork a process to serve with them; say how it ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(Exception):  # whoever serves imports it again, and says what is wrong
+        _imported(target)
+    with socket.socket(fileno=os.dup(0)) as line:
+        while (streams := socket.recv_fds(line, 1, 3)[1]) != []:
+            pid = os.fork()
+            if pid == 0:
+                line.close()
+                _serve_with(streams, target)
+            for stream in streams:
+                os.close(stream)
+            line.sendall(_NUMBER.pack(pid))
+            line.sendall(_NUMBER.pack(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
 
 
-def peak_megabytes() -> float:
-    """The most resident memory this process has held; nan where the system does not say."""
-    with suppress(OSError), open("/proc/self/status") as lines:
-        # getrusage would also count what the parent held when it started this process.
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+class _Process(Protocol):
+    """What is asked of a process, started anew or forked."""
+
+    pid: int
+
+    def kill(self) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+class _ForkServer:
+    """A process that has imported a function, and forks others to do its work, one at a time."""
+
+    def __init__(self, target: str, variables: Mapping[str, str]) -> None:
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            self._process = _interpreter(f"serve_forks({target!r})", theirs, variables, stdout=DEVNULL, stderr=DEVNULL)
+
+    def fork(self, streams: Sequence[int]) -> _Forked:
+        """A process that serves with these streams."""
+        socket.send_fds(self._line, [b"f"], streams)
+        return _Forked(self, self.hear(None))
+
+    def hear(self, timeout: float | None) -> int:
+        """The next number that it says."""
+        self._line.settimeout(timeout)
+        heard = self._line.recv(_NUMBER.size)
+        if not heard:
+            raise ConnectionResetError("the fork server is gone")
+        number: int = _NUMBER.unpack(heard)[0]
+        return number
+
+    def close(self) -> None:
+        """It ends when nobody is on the line."""
+        self._line.close()
+        _last_words(self._process)
+
+
+class _Forked:
+    """A process that a fork server has forked and waits for."""
+
+    def __init__(self, server: _ForkServer, pid: int) -> None:
+        self.server, self.pid = server, pid
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> int:
+        try:
+            return self.server.hear(timeout)
+        except TimeoutError:
+            raise subprocess.TimeoutExpired("fork", timeout or 0.0) from None
+        except OSError:  # whoever killed the server has most likely killed what it waited for
+            return -signal.SIGKILL
+
+
+def _interpreter(call: str, stdin: Any, variables: Mapping[str, str], **streams: Any) -> subprocess.Popen[bytes]:
+    """A new Python that calls a function of this module."""
+    command = [sys.executable, "-c", f"from psidag.system import process; process.{call}"]
+    return subprocess.Popen(command, stdin=stdin, env=variables, **streams)
+
+
+def _imported(target: str) -> Callable[[Any, Report], Any]:
+    module, _, function = target.partition(":")
+    found: Callable[[Any, Report], Any] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _serve_with(streams: Sequence[int], target: str) -> NoReturn:
+    """In the fork: serve, and never go back into the loop of the server."""
+    code = 1
     try:
-        import resource
-    except ImportError:
-        return float("nan")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        serve(target)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(Exception):
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def _wait(
-    process: subprocess.Popen[bytes],
+    pid: int,
     listener: threading.Thread,
     max_seconds: float | None,
     memory: float | None,
@@ -152,11 +293,11 @@ def _wait(
             return "stop"
         if max_seconds is not None and time.monotonic() - start > max_seconds:
             return "time"
-        if memory is not None and _resident_megabytes(process.pid) > memory:
+        if memory is not None and resident_megabytes(pid) > memory:
             return "memory"
 
 
-def _last_words(process: subprocess.Popen[bytes]) -> int:
+def _last_words(process: _Process) -> int:
     """Let a process that has said its answer end by itself, if it does so soon: its exit code."""
     try:
         return process.wait(_FAREWELL)
@@ -177,14 +318,3 @@ def _end_with_parent() -> None:
     while os.read(0, 4096):
         pass
     os._exit(1)
-
-
-def _resident_megabytes(pid: int) -> float:
-    """Resident memory of a process; 0 where it has ended."""
-    with suppress(OSError, IndexError, ValueError):
-        if os.path.isdir("/proc/self"):
-            with open(f"/proc/{pid}/statm") as sizes:
-                return int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-        listed = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True)
-        return int(listed.stdout) / 1024
-    return 0.0
