@@ -1,22 +1,27 @@
 # `make demo` and `make test` set everything up by themselves, in a virtual environment in .venv.
 
 PYTHON ?= python3
-VENV := .venv
+# What is installed: the checkout, where a change takes effect at once, or WHEEL=dist/psidag-….whl, as users have it.
+# A checkout costs every process more to start: the kernels are checked, and the sources compiled, each time.
+WHEEL ?=
+VENV := $(if $(WHEEL),.venv-wheel,.venv)
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+, := ,
+psidag = $(if $(WHEEL),"$(WHEEL)[$(1)]",--no-build-isolation --editable ".[$(1)]")
 
 .PHONY: help install demo test test-kernels test-interop test-slow lint format docs bench bundle browser wheel clean
 
 help:  ## Say what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(READY): pyproject.toml meson.build
-	@echo "==> Setting up $(VENV) (compiles the kernels; about a minute)"
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "meson-python>=0.17" "meson>=1.4" "cython>=3.1" ninja
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-build-isolation --editable ".[test,lint]"
+$(READY): pyproject.toml meson.build $(WHEEL)
+	@echo "==> Setting up $(VENV)$(if $(WHEEL),, (compiles the kernels; about a minute))"
+	$(PYTHON) -m venv $(if $(WHEEL),--clear) $(VENV)
+	$(PIP) install --upgrade pip
+	$(if $(WHEEL),,$(PIP) install "meson-python>=0.17" "meson>=1.4" "cython>=3.1" ninja)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install $(call psidag,test$(,)lint)
 	@touch $(READY)
 
 install: $(READY)  ## Set up the virtual environment with psidag in it
@@ -44,8 +49,7 @@ test-kernels: $(READY)  ## Run the numerical tests with the linear algebra of ot
 	done
 
 test-interop: $(READY)  ## Test the way to and from other libraries (installs them: large)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-build-isolation --editable ".[interop]"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install $(call psidag,interop)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests/exchange/test_interop.py
 
 test-slow: $(READY)  ## Run the slow tests
@@ -66,8 +70,7 @@ format: $(READY)  ## Format the code
 
 docs: $(READY)  ## Build the site into docs/_build/html (runs every example) and check it
 	@echo "==> sphinx"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-build-isolation --editable ".[docs,test]"
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install $(call psidag,docs$(,)test)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q -m site tests/site
 	@echo "==> Open docs/_build/html/index.html"
@@ -86,8 +89,8 @@ browser:  ## Install the browser that the tests of the report drive, where there
 			apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; \
 	else echo "Install Chromium and ChromeDriver to run the tests of the report"; fi
 
-wheel: $(READY)  ## Build a wheel into dist/
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+wheel:  ## Build a wheel into dist/
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:  ## Remove everything that was made
-	rm -rf $(VENV) build dist
+	rm -rf .venv .venv-wheel build dist

@@ -149,6 +149,33 @@ def test_files_of_others_are_read():
     same(parse_graph("a,b\n0,2\n0,0\n", "matrix"), DAG.from_edges([("a", "b", 2.0)]))
 
 
+#: Pieces of DOT that mean something, or nothing, one behind the other.
+PIECES = st.lists(
+    st.sampled_from([
+        "a", "b", "c", '"d"', '"e f"', '"g;h"', "subgraph", "SUBGRAPH s", "node", "->", " -> ", "<-", "--", ";",
+        ";\n  ", "\n", "{", "}", ",", "=", '[weight="2"]', ' [weight="-1.5", label="-1.5"]', "[color=red; a -> b;]",
+        "// x\n", "a -> b;", 'c->"d";', 'a -> c [weight="0.5", label="0.5"];', '"d" -> b [weight="x", label="x"];',
+        "{a -> b; c}",
+    ]),
+    max_size=14,
+)  # fmt: skip
+
+
+def answer(text):
+    try:
+        dag = parse_graph(text, "dot")
+    except InputError as error:
+        return str(error)
+    return dag.names, sorted(dag.edges())
+
+
+@given(PIECES)
+def test_edges_of_dot_in_one_go_are_read_as_piece_by_piece(pieces):
+    text = "digraph {" + "".join(pieces) + "}"
+    # A tab before an arrow changes nothing but the way in which the edge is read.
+    assert answer(text) == answer(text.replace("->", "\t->"))
+
+
 def test_unknown_formats_and_endings(tmp_path):
     with pytest.raises(InputError, match="no ending"):
         write_graph(nasty_dag(), tmp_path / "graph.xyz")

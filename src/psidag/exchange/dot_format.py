@@ -10,13 +10,20 @@ from psidag.graph.dag import DAG
 from psidag.system.errors import InputError
 
 _TOKEN = re.compile(
-    r"""\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*
+    # Most of a large file are edges as they are commonly written, here and elsewhere: each is read in one go.
+    r"""(?<=[;{])\s*(?!subgraph\b)
+     (?:"(?P<source>[^"\\]*)"|(?P<plain_source>[A-Za-z_]\w*))[ ]?->[ ]?
+     (?:"(?P<target>[^"\\]*)"|(?P<plain_target>[A-Za-z_]\w*))
+     (?:[ ]\[weight="(?P<weight>[^"\\]*)",[ ]label="[^"\\]*"\])?(?P<edge>;)
+    |\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*
     |"(?P<quoted>(?:[^"\\]|\\.)*)"
     |(?P<arrow><->|->|<-|--|@-@)
     |(?P<sign>[{}\[\];,=])
     |(?P<word>[^\s{}\[\];,="<>]+?(?=->|<-|--|[\s{}\[\];,="<>]|$))""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
+#: A kind and a value; an edge in one token has its source, its target and its weight, if any.
+Token = tuple[str, ...]
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _END = ("end", "")
 _SETTINGS = ("node", "edge", "graph")
@@ -55,7 +62,7 @@ def read(text: str, where: str) -> DAG:
     The undirected edges of a ``pdag`` are read as they stand, as one DAG that we wrote has them.
     """
     tokens = list(_tokens(text, where))
-    words = [value.lower() for kind, value in tokens[:3] if kind == "word"]
+    words = [token[1].lower() for token in tokens[:3] if token[0] == "word"]
     if "graph" in words and "digraph" not in words:
         raise InputError(f"{where} is an undirected graph; a DAG has directions")
     opening = next((k for k, token in enumerate(tokens) if token == ("sign", "{")), None)
@@ -69,7 +76,7 @@ def read(text: str, where: str) -> DAG:
 class _Reader:
     """Statements up to the closing brace."""
 
-    def __init__(self, tokens: list[tuple[str, str]], where: str, *, partial: bool) -> None:
+    def __init__(self, tokens: list[Token], where: str, *, partial: bool) -> None:
         self._tokens = [*tokens, _END]
         self._next = 0
         self._where = where
@@ -85,11 +92,17 @@ class _Reader:
             raise InputError(f"{self._where} is nested too deeply")
         named: list[str] = []
         while (token := self._take()) != ("sign", "}"):
-            if token[1] in ";," and token[0] == "sign":
+            kind = token[0]
+            if kind == "edge":
+                _, source, target, weight = token
+                self.names[source] = self.names[target] = None
+                self.edges.append((source, target, number(weight, self._where, source, target)))
+                named += (source, target)
+            elif kind == "sign" and token[1] in ";,":
                 continue
-            if token[0] == "word" and token[1].lower() in _SETTINGS and self._peek() == ("sign", "["):
+            elif kind == "word" and token[1].lower() in _SETTINGS and self._peek() == ("sign", "["):
                 self._attributes()
-            elif token[0] in ("word", "quoted") and self._peek() == ("sign", "="):
+            elif kind in ("word", "quoted") and self._peek() == ("sign", "="):
                 self._take()
                 self._take()
             else:
@@ -97,7 +110,7 @@ class _Reader:
         self._depth -= 1
         return named
 
-    def _chain(self, token: tuple[str, str]) -> list[str]:
+    def _chain(self, token: Token) -> list[str]:
         """``a -> b -> {c d} [weight=2]``."""
         groups, arrows = [self._group(token)], []
         while self._peek()[0] == "arrow":
@@ -114,13 +127,12 @@ class _Reader:
                     self.edges.append((i, j, number(given, self._where, i, j)))
         return [name for group in groups for name in group]
 
-    def _group(self, token: tuple[str, str]) -> list[str]:
-        kind, value = token
-        if kind == "word" and value.lower() == "subgraph":
+    def _group(self, token: Token) -> list[str]:
+        if token[0] == "word" and token[1].lower() == "subgraph":
             token = self._take()
             if token[0] != "sign":
                 token = self._take()
-            kind, value = token
+        kind, value = token[:2]
         if (kind, value) == ("sign", "{"):
             return self.statements()
         if kind not in ("word", "quoted"):
@@ -140,10 +152,10 @@ class _Reader:
                     found[key] = self._take()[1]
         return found
 
-    def _peek(self) -> tuple[str, str]:
+    def _peek(self) -> Token:
         return self._tokens[self._next]
 
-    def _take(self) -> tuple[str, str]:
+    def _take(self) -> Token:
         token = self._tokens[self._next]
         if token is _END:
             raise InputError(f"{self._where} ends before its closing brace")
@@ -151,13 +163,16 @@ class _Reader:
         return token
 
 
-def _tokens(text: str, where: str) -> Iterator[tuple[str, str]]:
+def _tokens(text: str, where: str) -> Iterator[Token]:
     place = 0
     for found in _TOKEN.finditer(text):
         if found.start() != place:
             break
         place, kind = found.end(), found.lastgroup
-        if kind == "quoted":
+        if kind == "edge":
+            source, plain_source, target, plain_target, weight = found.group(1, 2, 3, 4, 5)
+            yield kind, plain_source or source, plain_target or target, weight or ""
+        elif kind == "quoted":
             value = found["quoted"]
             yield kind, _ESCAPED.sub(r"\1", value) if "\\" in value else value
         elif kind:
