@@ -37,6 +37,19 @@ def test_prepare_on_the_command_line(call, messy):
     assert "among 3 variables" in out
 
 
+def test_edges_that_come_from_the_coding_of_categories_are_named(call, messy):
+    found = json.loads(call("fit", "messy.csv", "--prepare", "--missing", "drop", "--json")[1])
+    pairs = [{edge["source"], edge["target"]} for edge in found["edges"]]
+    said = [warning for warning in found["about"]["warnings"] if "coding" in warning]
+    assert {"site=b", "site=c"} in pairs
+    assert said == [
+        "1 edge among the columns made of 'site': such edges come from the coding, since no row has two of these "
+        "categories"
+    ]
+    without = json.loads(call("fit", "messy.csv", "--prepare", "--missing", "drop", "--exclude", "site", "--json")[1])
+    assert not [warning for warning in without["about"]["warnings"] if "coding" in warning]
+
+
 def test_machines_are_told_everything(call, messy):
     arguments = ["fit", "messy.csv", "--prepare", "--missing", "drop", "--json", "--noise", "unequal"]
     first, second = (json.loads(call(*arguments)[1])["about"] for _ in range(2))

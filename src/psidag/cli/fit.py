@@ -217,7 +217,7 @@ def fit(
             complain(f"the graph is learned, its support is not: {' '.join(str(error).split())}")
             whole = False
     with INTERRUPTS.waiting():
-        solution = with_command(solution, data.steps)
+        solution = with_command(solution, data)
         writers: list[Writer] = [(path, partial(graphs.save, graphs.shown(solution, which))) for path in output or []]
         if report is not None:
             writers.append((report, lambda path: write_report(solution, path, data, given=given)))

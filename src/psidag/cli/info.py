@@ -15,7 +15,16 @@ from psidag.data.files import FileTable
 from psidag.scores.named import NoiseName
 from psidag.system.errors import listing
 from psidag.system.memory import as_text
-from psidag.tables.doctor import Checkup, examine, next_command, rows_advice, units_factor, without_oddities
+from psidag.tables.doctor import (
+    FEW_ROWS,
+    Checkup,
+    examine,
+    next_command,
+    rows_advice,
+    slow_rows,
+    units_factor,
+    without_oddities,
+)
 from psidag.tables.profile import Profile, profile_table
 
 _EXAMPLES = """
@@ -174,18 +183,32 @@ def _numbers(found: Profile, checkup: Checkup, where: str) -> Iterator[tuple[str
         spread = f"from {low:.2f} to {high:.2f}, median {found.r2_median:.2f}" if high - low >= 0.005 else f"{low:.2f}"
         yield "R²", f"of each column on all others {spread}{where}:"
         yield "", _r2_advice(found.r2_median or 0.0)
-    moving = [kind for kind in checkup.kinds.values() if kind in ("number", "few values")]
-    if len(checkup.slow) >= max(2, len(moving) / 2):
-        most = max(checkup.slow.values())
-        alike = f"consecutive rows are alike in {len(checkup.slow)} columns (correlation up to {most:.2f})"
-        past = "--lags 1 puts the past beside each row"
-        if checkup.ordered is not None:
-            yield "time", f"{alike}, and follow each other in {checkup.ordered!r}:"
-            yield "", f"they are a time series, it seems; {past}"
-        else:
-            yield "time", f"{alike}:"
-            yield "", f"if rows follow each other in time, {past} (--group COLUMN keeps several"
-            yield "", "series apart); if they are just sorted, nothing is amiss"
+    yield from _time(found, checkup)
+
+
+def _time(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
+    """Whether rows follow each other in time."""
+    past = "--lags 1 puts the past beside each row"
+    if not slow_rows(checkup):
+        if checkup.series is not None and checkup.series.group is None and 2 < found.rows <= FEW_ROWS:
+            yield "time", f"rows follow each other in {checkup.series.time!r}: if they are a time series, {past}"
+        return
+    most = max(checkup.slow.values())
+    alike = f"consecutive rows are alike in {len(checkup.slow)} columns (correlation up to {most:.2f})"
+    if checkup.series is not None:
+        time, group = checkup.series
+        within = "" if group is None else f", within each value of {group!r}"
+        yield "time", f"{alike}, and follow each other in {time!r}{within}:"
+        several = "they are a time series" if group is None else "they are several time series"
+        apart = "" if group is None else f", --group {group} keeps the series apart"
+        yield "", f"{several}, it seems; {past}{apart}"
+    elif checkup.sorted_by is not None:
+        yield "time", f"{alike}, and sorted by {checkup.sorted_by!r}, which has several rows to a value:"
+        yield "", "if neighbours have something in common, there is less to be learned than from as many separate rows"
+    else:
+        yield "time", f"{alike}:"
+        yield "", f"if rows follow each other in time, {past} (--group COLUMN keeps several"
+        yield "", "series apart); if they are just sorted, nothing is amiss"
 
 
 def _ahead(found: Profile, checkup: Checkup, expected: Any, *, prepared: bool) -> Iterator[tuple[str, str]]:

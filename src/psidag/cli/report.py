@@ -91,12 +91,24 @@ def check_report_path(path: str) -> None:
         raise InputError(f"a report is an HTML file: give it the ending .html; got {path!r}")
 
 
-def with_command(solution: Solution, steps: tuple[str, ...] = ()) -> Solution:
+def with_command(solution: Solution, table: FileTable) -> Solution:
     """The solution with the command line that is running, and what it did to the table, as its origin."""
     if solution.origin is None:
         return solution
     command = shlex.join(["psidag", *sys.argv[1:]])
-    return dataclasses.replace(solution, origin=dataclasses.replace(solution.origin, command=command, steps=steps))
+    origin = dataclasses.replace(solution.origin, command=command, steps=table.steps)
+    return dataclasses.replace(solution, origin=origin, warnings=(*solution.warnings, *_by_coding(solution, table)))
+
+
+def _by_coding(solution: Solution, table: FileTable) -> list[str]:
+    """Which edges join columns that were made of one column of categories."""
+    group = {made: name for name, parts in getattr(table, "groups", {}).items() for made in parts}
+    ends = [(a, b) for a, b, _ in solution.dag.edges() if a in group and group[a] == group.get(b)]
+    if not ends:
+        return []
+    columns = listing(list(dict.fromkeys(group[a] for a, _ in ends)))
+    edges = f"{len(ends)} edge{'s' * (len(ends) != 1)} among the columns made of {columns}"
+    return [f"{edges}: such edges come from the coding, since no row has two of these categories"]
 
 
 def write_report(

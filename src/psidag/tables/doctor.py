@@ -28,7 +28,16 @@ _UNITS = 10.0
 #: Rows below which next to nothing can be learned.
 _HARDLY_ANY = 10
 #: Rows below which order in time cannot be told from chance.
-_FEW_ROWS = 30
+FEW_ROWS = 30
+#: What names that stand for themselves on the command line do not hold.
+_PATTERN = ",*?["
+
+
+class Series(NamedTuple):
+    """Rows that follow each other in time: all of them, or within each value of a column."""
+
+    time: str
+    group: str | None = None
 
 
 class Checkup(NamedTuple):
@@ -50,8 +59,10 @@ class Checkup(NamedTuple):
     """The same, with codes taken as missing, and without the columns that are missing in most rows."""
     seldom: tuple[str, ...] = ()
     """Columns of numbers that are missing in most rows."""
-    ordered: str | None = None
-    """A column of time that rises from row to row."""
+    series: Series | None = None
+    """The column of time that rises from row to row, and the one that tells several series apart."""
+    sorted_by: str | None = None
+    """A column of time that rises, with several rows to a value."""
     kept: frozenset[str] = frozenset()
     """Columns that are not numbers, but would become some."""
     made: int = 0
@@ -75,8 +86,9 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
     slow: dict[str, float] = {}
     positive: set[str] = set()
     lacks: dict[str, NDArray[np.bool_]] = {}
+    times: dict[str, NDArray[np.float64]] = {}
+    groups: dict[str, NDArray[Any]] = {}
     made = 0
-    ordered: str | None = None
     for name, column in raw.columns.items() if raw is not None else ():
         seen = look(name, column)
         kinds[name] = seen.kind
@@ -84,8 +96,10 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
         made += len(columns)
         if columns:
             lacks[name] = np.isnan(columns[0])
-        if seen.kind == "date" and seen.values is not None and _rises(seen.values):
-            ordered = ordered or name
+        if seen.kind == "date" and seen.values is not None and not set(name) & set(_PATTERN):
+            times[name] = seen.values
+        elif seen.kind in ("category", "text"):
+            groups[name] = np.unique(np.asarray(column, dtype=str), return_inverse=True)[1]
     words = {name: int(gaps.sum()) for name, gaps in lacks.items() if gaps.any()}
     held = not isinstance(table.X, Batches) and len(table.names) <= _LOOKED_AT
     if held:
@@ -94,8 +108,10 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
             seen = look(name, values)
             kinds[name] = seen.kind
             made += len(columns_made(name, seen))
-            if names_time(name) and _rises(values):
-                ordered = ordered or name
+            if names_time(name) and not set(name) & set(_PATTERN):
+                times[name] = values
+            elif kinds[name] == "few values" or bool(np.all(values == np.round(values))):
+                groups[name] = values
             if kinds[name] not in ("number", "few values"):
                 continue
             code = sentinel(values)
@@ -118,7 +134,8 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
         _transposed(found, kinds),
         frozenset(positive),
         words,
-        ordered=ordered,
+        series=_series(times, groups),
+        sorted_by=next((name for name, values in times.items() if _rises(values)), None),
         kept=frozenset(lacks),
         made=made,
     )
@@ -167,17 +184,23 @@ def next_command(
     usable = len(found.kinds) - len(text) - len(found.infinite) + len(checkup.kept)
     if path == "-" or checkup.transposed or usable < 2 or found.rows < 2:
         return None
-    parts = ["psidag", "fit", path, *flags]
     empty = [name for name, gaps in found.missing.items() if gaps == found.rows]
-    odd = {"id", "constant", "empty"} & set(checkup.kinds.values())
-    if text or odd or empty or checkup.sentinels or found.duplicate:
+    series = checkup.series if usable > 3 and slow_rows(checkup) else None
+    # Time is no variable where the past stands beside each row.
+    spared = [*found.infinite, *([] if series is None else [series.time])]
+    # Sums are those of all columns: without some that are seldom there they may be none.
+    more = [name for name in checkup.seldom or found.collinear if name not in spared and not set(name) & set(_PATTERN)]
+    if usable - len(spared) - len(more) > 1:
+        spared += more
+    aside = {*spared, *([] if series is None or series.group is None else [series.group])}
+    kinds = {kind for name, kind in checkup.kinds.items() if name not in aside}
+    parts = ["psidag", "fit", path, *flags]
+    if set(text) - aside or empty or {"id", "constant", "empty"} & kinds or checkup.sentinels or found.duplicate:
         parts.append("--prepare")
-    if found.infinite:
-        parts += ["--exclude", ",".join(found.infinite)]
-    # Where they can be named on the command line.
-    spared = [name for name in checkup.seldom if not set(name) & set(",*?[")]
-    if spared and usable - len(spared) > 1:
+    if spared:
         parts += ["--exclude", ",".join(spared)]
+    if series is not None:
+        parts += ["--lags", "1", *([] if series.group is None else ["--group", series.group])]
     if set(found.missing) - {*empty, *spared} or checkup.sentinels or checkup.word_gaps:
         left = found.complete_rows if checkup.usable is None else checkup.usable
         enough = max(50, min(5 * len(found.kinds), found.rows / 2))
@@ -185,6 +208,12 @@ def next_command(
     if not chooses_noise and units_factor(found) > _UNITS:
         parts += ["--noise", "unequal"]
     return shlex.join([*parts, "-o", "graph.json", "--report", "graph.html"])
+
+
+def slow_rows(checkup: Checkup) -> bool:
+    """Whether most columns are like themselves in the row before."""
+    moving = [kind for kind in checkup.kinds.values() if kind in ("number", "few values")]
+    return len(checkup.slow) >= max(2, len(moving) / 2)
 
 
 def units_factor(found: Profile) -> float:
@@ -233,11 +262,29 @@ def _rises(values: NDArray[np.float64]) -> bool:
     return len(values) > 2 and bool(np.all(np.diff(values) >= 0)) and values[-1] > values[0]
 
 
+def _series(times: Mapping[str, NDArray[np.float64]], groups: Mapping[str, NDArray[Any]]) -> Series | None:
+    """The first column of time that rises in every row, or else in every row of each value of another column."""
+    for name, values in times.items():
+        if _rises(values) and bool(np.all(np.diff(values) > 0)):
+            return Series(name)
+    for name, values in times.items():
+        for group, labels in groups.items():
+            new = labels[1:] != labels[:-1]
+            series = int(new.sum()) + 1
+            # Each value in rows that follow each other, three of them on average; time goes back where another begins.
+            if not 1 < series == len(np.unique(labels)) <= len(labels) / 3:
+                continue
+            steps = np.diff(values)
+            if np.all(steps[~new] > 0) and np.any(steps[new] <= 0):
+                return Series(name, group)
+    return None
+
+
 def _like_the_row_before(values: NDArray[np.float64]) -> float | None:
     """The correlation of a column with itself one row earlier; None where it cannot be had."""
     before, after = values[:-1], values[1:]
     both = np.isfinite(before) & np.isfinite(after)
-    if both.sum() < _FEW_ROWS:
+    if both.sum() < FEW_ROWS:
         return None
     a, b = before[both] - before[both].mean(), after[both] - after[both].mean()
     scale = float(np.sqrt(a @ a) * np.sqrt(b @ b))

@@ -20,7 +20,7 @@ _RARE = 5
 _YES = ("yes", "y", "true", "t", "on", "1", "positive", "present", "ja", "si", "oui")
 _NAMED_ID = re.compile(r"(?i)(^|[^a-z])(id|ids|uuid|guid|rownames?|unnamed: 0)$|^(key|index|idx|row|nr|no|code)$")
 #: What many rows make an id, and a few may be called by chance: patient_no, but also cancer_no.
-_NUMBERED = re.compile(r"(?i)[^a-z](key|index|idx|row|nr|no|code)$")
+_NUMBERED = re.compile(r"(?i)[^a-z](key|index|idx|row|nr|no|code)$|.code?$")
 _MANY_ROWS = 20
 #: A column that counts years, days or steps up is time, not an id.
 _NAMED_TIME = re.compile(r"(?i)(^|[^a-z])(year|jahr|month|week|day|date|time|quarter|period|step|t|yr|hour)s?$")

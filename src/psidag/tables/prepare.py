@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,12 @@ _SKEWED = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Prepared(FileTable):
-    """A table of numbers that says in its ``steps`` how it became one; whatever takes a table takes it."""
+    """A table of numbers that says in its ``steps`` how it became one; whatever takes a table takes it.
+
+    ``groups`` has the columns that were made of one column of categories, by its name.
+    """
+
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         head = f"{len(self.X)} rows, {len(self.names)} columns of numbers"
@@ -73,11 +78,14 @@ def prepare(
     steps: list[str] = []
     held: dict[str, NDArray[np.float64]] = {}
     kinds: dict[str, Kind] = {}
+    groups: dict[str, tuple[str, ...]] = {}
     first: dict[bytes, str] = {}
     for name, column in raw.columns.items():
         seen = look(name, column)
         made, said = _numbers(name, seen)
         steps += said
+        if len(made) > 1:
+            groups[name] = tuple(made)
         for key, values in made.items():
             if key in held or (key != name and key in raw.columns):
                 raise InputError(f"the categories of {name!r} would make a second column {key!r}: rename one of them")
@@ -94,7 +102,7 @@ def prepare(
     if not held:
         raise InputError(f"no column of numbers is left of {listing(list(raw.columns))}")
     X = np.column_stack(list(held.values()))
-    return Prepared(tuple(held), X, kinds, {}, raw.notes, tuple(steps))
+    return Prepared(tuple(held), X, kinds, {}, raw.notes, tuple(steps), groups=groups)
 
 
 def columns_made(name: str, seen: Seen) -> list[NDArray[np.float64]]:
