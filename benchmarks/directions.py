@@ -2,7 +2,7 @@
 
     python benchmarks/directions.py [SECTION ...] [--seeds N] [--out FILE]
 
-Sections: units, choice, shape, small, cost, paper, calibration, curves, peers. Each prints its table in Markdown; all
+Sections: units, choice, shape, small, cost, paper, calibration, curves, rows, peers. Each prints its table in Markdown; all
 of them take about twenty minutes of one core. The recorded tables are in ``benchmarks/directions.md``; real tables are
 in ``benchmarks/tables.py``.
 """
@@ -314,6 +314,47 @@ def curves(seeds: int) -> str:
     return table(["relation", "n = 300: right, wrong", "n = 2,000", "n = 20,000"], rows())
 
 
+def rows(seeds: int) -> str:
+    """Rows that depend on each other, as they stand and shuffled, which hides it; and independent rows, sorted."""
+
+    def lines() -> Iterator[list[object]]:
+        for noise in ("gaussian", "gumbel"):
+            for name, made in ROWS.items():
+                stand, shuffled = Tally(), Tally()
+                for seed in range(FRESH, FRESH + seeds):
+                    rng = np.random.default_rng([seed, 6])
+                    X, truth = problem("ER2", 12, 500, seed, noise)
+                    X = made(X, rng)
+                    stand.add(learn_dag(X).graph, truth)
+                    shuffled.add(learn_dag(rng.permutation(X)).graph, truth)
+                arrows = [f"{t.right} / {t.turned} / {t.none}" for t in (stand, shuffled)]
+                yield [name, noise, seeds, stand.edges, *arrows]
+
+    head = ["rows", "noise", "seeds", "edges", "arrows right / reversed / not joined", "the same, rows shuffled"]
+    return table(head, lines())
+
+
+def _in_time(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Each row near the one before: a moving mean of rows, which leaves the equations within a row as they are."""
+    kernel = 0.8 ** np.arange(30)
+    return np.stack([np.convolve(x, kernel / np.linalg.norm(kernel))[: len(x)] for x in X.T], axis=1)
+
+
+def _in_groups(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Ten rows to a group, and three things that are alike in a group and act on all columns."""
+    group = rng.normal(size=(len(X) // 10, 3)) @ rng.normal(size=(3, X.shape[1]))
+    return X + np.repeat(group, 10, axis=0)
+
+
+ROWS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
+    "independent": lambda X, rng: X,
+    "sorted by a column": lambda X, rng: X[np.argsort(X[:, rng.integers(X.shape[1])])],
+    "sorted by a column in steps": lambda X, rng: X[np.argsort(np.round(X[:, rng.integers(X.shape[1])]))],
+    "in time": _in_time,
+    "in groups": _in_groups,
+}
+
+
 def peers(seeds: int) -> str:
     """DirectLiNGAM and ICA-LiNGAM of the package lingam, in one run."""
     import lingam
@@ -339,7 +380,7 @@ def peers(seeds: int) -> str:
 
 SECTIONS: dict[str, Callable[[int], str]] = {
     "units": units, "choice": choice, "shape": shape, "small": small, "cost": cost, "paper": paper,
-    "calibration": calibration, "curves": curves, "peers": peers,
+    "calibration": calibration, "curves": curves, "rows": rows, "peers": peers,
 }  # fmt: skip
 
 

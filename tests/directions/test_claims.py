@@ -150,3 +150,13 @@ def test_few_of_many_true_hypotheses_are_rejected():
     rng = np.random.default_rng(0)
     rejected = [discoveries(rng.random(200)).any() for _ in range(400)]
     assert np.mean(rejected) < 0.1
+
+
+def test_the_evidence_of_an_arrow_is_that_which_it_rests_on():
+    p = problem(0)
+    claims = _Claims(p.dag, Grounds(correlations(as_source(p.X), SERIAL), 10.0), Constraints().bind(p.names), SERIAL)
+    first = np.array([0])
+    claims._claim("collider", first, np.array([9.0]), np.array([0.8]))
+    claims._claim("shape", first, np.array([7.0]), np.array([MARK]))
+    assert claims.reason[0] == REASONS.index("shape")
+    assert (claims.delta[0], claims.probability[0]) == (7.0, MARK)

@@ -35,7 +35,7 @@ class Curve(NamedTuple):
 CURVES: Mapping[str, Curve] = {
     "collider": Curve((0.0, 3.0, 6.0, 8.5, 12.0, 20.0), (0.55, 0.7, 0.88, 0.95, 0.98, 0.998)),
     "equal variances": Curve((0.0, 3.0, 6.0, 8.5, 12.0, 20.0), (0.55, 0.7, 0.88, 0.95, 0.98, 0.998)),
-    "shape": Curve((0.0, 3.0, 6.0, 12.0, 20.0), (0.55, 0.8, 0.95, 0.99, 0.998)),
+    "shape": Curve((0.0, 3.0, 6.0, 12.0, 20.0, 40.0), (0.55, 0.7, 0.85, 0.95, 0.98, 0.99)),
 }
 
 #: From log-odds over all graphs of a small table to the probability that a collider's arrow is right.

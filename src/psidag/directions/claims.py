@@ -63,6 +63,9 @@ class Grounds:
         The columns whose noise is not Gaussian; by default none are, and shape directs nothing.
     apart : mapping of int to tuple of int
         Neighbours without shape of columns with it, as :class:`~psidag.scores.residual_score.ResidualScore` takes them.
+    in_order : boolean array of shape (d,), optional
+        The columns whose noise follows the order of the rows: between two of them only knowledge and interventions
+        direct. By default there are none.
     experiment : Experiment, optional
         The rows by what was set in them, where something was: then every score is that of the rows in which a node was
         left alone, and ``rows`` are those in which nothing was set.
@@ -75,6 +78,7 @@ class Grounds:
     weight: Floats | None = None
     shaped: NDArray[np.bool_] | None = None
     apart: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    in_order: NDArray[np.bool_] | None = None
     experiment: Experiment | None = None
 
     @property
@@ -95,7 +99,9 @@ def claim_directions(dag: DAG, grounds: Grounds, constraints: BoundConstraints, 
     equivalence class of the DAG directs; interventions, for the edges that they tell; equal variances, by a score with
     a prior on their spread; the shape of the noise, by its score and by tests of independence. An edge is directed by
     the first of them whose evidence passes the mark of 95 %; sources above the mark in opposite directions leave it
-    undirected, because of a conflict. What then follows by the rules of orientation is directed too.
+    undirected, because of a conflict. What then follows by the rules of orientation is directed too. Where the noise of
+    both ends follows the order of the rows, what the rows have in common may be behind it: neither colliders nor
+    variances nor shape are then a reason.
 
     Parameters
     ----------
@@ -126,6 +132,9 @@ class _Claims:
         self.delta, self.probability = np.zeros(count), np.full(count, 0.5)
         self.against = np.zeros(count, dtype=bool)
         """Edges that a source has surely the other way."""
+        in_order = self.grounds.in_order
+        self.in_order = np.zeros(count, bool) if in_order is None else in_order[self.sources] & in_order[self.targets]
+        """Edges whose ends both follow the order of the rows."""
 
     def graph(self) -> PartialGraph:
         """Ask all sources, and draw the conclusions."""
@@ -271,12 +280,15 @@ class _Claims:
 
     def _claim(self, reason: Reason, rows: NDArray[np.intp], delta: Floats, probability: Floats) -> None:
         """Keep the evidence, the claims that it supports, and what it is surely against, whoever claims that."""
-        if reason in ("collider", "shape"):
-            left = ~self._interchangeable[rows]
+        if reason != "intervention":
+            left = ~self.in_order[rows]
+            if reason != "equal variances":
+                left &= ~self._interchangeable[rows]
             rows, delta, probability = rows[left], delta[left], probability[left]
-        better = np.abs(delta) > np.abs(self.delta[rows])
-        self.delta[rows[better]], self.probability[rows[better]] = delta[better], probability[better]
-        self.reason[rows[probability >= MARK]] = REASONS.index(reason)
+        claimed = probability >= MARK
+        kept = claimed | (np.abs(delta) > np.abs(self.delta[rows]))
+        self.delta[rows[kept]], self.probability[rows[kept]] = delta[kept], probability[kept]
+        self.reason[rows[claimed]] = REASONS.index(reason)
         self.against[rows[probability <= 1 - MARK]] = True
 
     def _closed(self) -> PartialGraph:

@@ -48,12 +48,15 @@ class State(NamedTuple):
     """Where the search stands.
 
     ``search`` is the state of the search below; ``best`` is the best graph of this phase, ``equal`` and ``unequal`` the
-    graphs that those phases have ended with.
+    graphs that those phases have ended with. Each phase draws from a generator of its own, made from ``seed``: what the
+    equal score does depends on units, and what follows must not.
     """
 
     phase: Phase
     search: Searched
     noise: NoiseModel
+    seed: int
+    draws: np.random.Generator
     best: Candidate | None = None
     equal: Candidate | None = None
     unequal: Candidate | None = None
@@ -71,7 +74,7 @@ class State(NamedTuple):
 
 
 #: What of it is kept in a checkpoint as it is.
-_KEPT = ("phase", "best", "equal", "unequal", "facts", "prior", "priors", "steps")
+_KEPT = ("phase", "seed", "best", "equal", "unequal", "facts", "prior", "priors", "steps")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,18 +139,19 @@ class NoiseSearch:
         else:
             reason = "asked for" if self.asked == "equal" else "not tested, as the search was stopped before"
             phase, noise = "equal", NoiseModel(self.asked, "equal", reason)
+        seed = int(task.rng.integers(2**63))
         search = self.search.init(_task(task, phase))
         if self.asked == "auto" and self.decided is None and looks_standardised(search.data.sd):
             reason = "all columns have the same variance, as if standardised, which says nothing about directions"
             phase, noise = "unequal", noise.because(reason, chosen="unequal")
             search = self.search.over(_task(task, phase), search.data)
-        return State(phase, search, noise)
+        return State(phase, search, noise, seed, _draws(seed, phase))
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A step of the search, or a round of the refinement; at the end of either, what comes next."""
         if state.climb is not None:
             return self._refine(task, state, state.climb)
-        inside = _task(task, state.phase, state.unequal)
+        inside = replace(_task(task, state.phase, state.unequal), rng=state.draws)
         search, progress = self.search.step(inside, state.search)
         progress = progress._replace(steps=state.steps + progress.steps)
         state = state._replace(search=search)
@@ -174,7 +178,8 @@ class NoiseSearch:
         """What :meth:`restore` needs."""
         climb = None if state.climb is None else (state.climb.graph(), tuple(sorted(state.climb.stale)))
         kept = {key: getattr(state, key) for key in _KEPT}
-        return kept | {"search": self.search.dump(state.search), "noise": state.noise.as_dict(), "climb": climb}
+        search, noise, draws = self.search.dump(state.search), state.noise.as_dict(), state.draws.bit_generator.state
+        return kept | {"search": search, "noise": noise, "draws": draws, "climb": climb}
 
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
@@ -183,8 +188,11 @@ class NoiseSearch:
         phase: Phase = held["phase"]
         best, equal, unequal = (stored_candidate(held[key], task.d) for key in ("best", "equal", "unequal"))
         inside = _task(task, phase, unequal)
+        seed = int(held["seed"])
+        draws = _draws(seed, phase)
+        draws.bit_generator.state = held["draws"]
         state = State(
-            phase, self.search.restore(inside, held["search"]), NoiseModel.from_dict(held["noise"]),
+            phase, self.search.restore(inside, held["search"]), NoiseModel.from_dict(held["noise"]), seed, draws,
             best=best, equal=equal, unequal=unequal,
             facts=_facts(held["facts"], task.d), prior=_prior(held["prior"]), priors=int(held["priors"]),
             steps=int(held["steps"]),
@@ -230,7 +238,7 @@ class NoiseSearch:
     def _begin(self, task: Task, state: State, phase: Phase) -> tuple[State, bool]:
         """Another search over the same correlations."""
         search = self.search.over(_task(task, phase, state.unequal), state.data)
-        return state._replace(phase=phase, search=search, best=None), False
+        return state._replace(phase=phase, search=search, best=None, draws=_draws(state.seed, phase)), False
 
     def _compare(self, task: Task, state: State, found: Candidate) -> tuple[State, bool]:
         """The end of the second search under the equal score: was the first one stuck, or is the noise unequal?"""
@@ -356,6 +364,11 @@ def _task(task: Task, phase: Phase, start: Candidate | None = None) -> Task:
     """The task of a search: its score, and where it begins."""
     given = start.weights if phase == "again" and start is not None else None
     return replace(task, score=UNEQUAL if phase in ("unequal", "refined") else EQUAL, start=given)
+
+
+def _draws(seed: int, phase: Phase) -> np.random.Generator:
+    """The generator of one phase."""
+    return np.random.default_rng([seed, get_args(Phase).index(phase)])
 
 
 def _ones(weights: sp.csr_array) -> sp.csr_array:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations, correlations
 from psidag.data.labelled import LabelledTable, conditions_of
-from psidag.data.rows_behind import RowsBehind
+from psidag.data.rows_behind import RowsBehind, rows_behind
 from psidag.directions.claims import Grounds, claim_directions
 from psidag.directions.experiment import Experiment
+from psidag.directions.row_order import follows_row_order, rows_have_more_in_common
 from psidag.engines.noise_choice import neighbours_apart
 from psidag.engines.noise_search import State as NoiseState
 from psidag.graph.dag import DAG
@@ -16,14 +20,22 @@ from psidag.graph.partial import PartialGraph
 from psidag.run.loop import Outcome, Task
 from psidag.scores.shape import LEAST_ROWS
 from psidag.stages.within_order import search_penalty
+from psidag.system.errors import listing
 
 #: Up to this many columns evidence is measured unless it is declined; beyond, it takes longer than the search.
 MEASURED_UP_TO = 1000
 
 
+class Measured(NamedTuple):
+    """Directions with their evidence, and sentences about what to distrust."""
+
+    graph: PartialGraph
+    remarks: tuple[str, ...] = ()
+
+
 def measured_directions(
     task: Task, outcome: Outcome, dag: DAG, *, equal: bool, shape: tuple[str, ...] = ()
-) -> PartialGraph:
+) -> Measured:
     """Which directions of a DAG are claimed, because of what, and with what evidence.
 
     Parameters
@@ -42,6 +54,8 @@ def measured_directions(
     held = getattr(outcome.state, "data", None)
     data = held if isinstance(held, Correlations) else correlations(task.source, task.workers)
     rows, apart = _rows(task, outcome, dag, shape)
+    follows = _follows_row_order(task, outcome, dag)
+    in_order = follows | rows_have_more_in_common(follows, task.constraints.tier)
     grounds = Grounds(
         data,
         search_penalty(data.count, data.d),
@@ -50,9 +64,39 @@ def measured_directions(
         weight=None if rows is None else rows.weight,
         shaped=np.isin(np.array(dag.names), np.array(shape)) if shape else None,
         apart=apart,
+        in_order=in_order,
         experiment=_experiment(task, search_penalty(data.count, data.d)),
     )
-    return claim_directions(dag, grounds, task.constraints, task.workers)
+    graph = claim_directions(dag, grounds, task.constraints, task.workers)
+    return Measured(graph, _remarks(graph, follows, in_order))
+
+
+def _follows_row_order(task: Task, outcome: Outcome, dag: DAG) -> NDArray[np.bool_]:
+    """The columns whose noise follows the order of the rows, as far as there are rows that were left alone."""
+    state = outcome.state
+    if isinstance(task.source, LabelledTable):
+        X = task.source.X[task.source.controls()]
+    else:
+        rows = state.rows if isinstance(state, NoiseState) and state.rows is not None else None
+        rows = rows or rows_behind(task.source, task.workers)
+        if rows is None:
+            return np.zeros(dag.d, dtype=bool)
+        X = rows.X
+    return follows_row_order(X, dag.weights, task.workers)
+
+
+def _remarks(graph: PartialGraph, follows: NDArray[np.bool_], in_order: NDArray[np.bool_]) -> tuple[str, ...]:
+    """What was not claimed because rows depend on each other."""
+    both = in_order[graph.sources] & in_order[graph.targets] & ~graph.directed
+    if not both.any():
+        return ()
+    names = listing([graph.names[j] for j in np.flatnonzero(follows)], limit=4)
+    which = "no edge" if in_order.all() else "no edge between two of these columns"
+    return (
+        f"the noise of {names} follows the order of the rows: time, or a group that rows belong to, may be behind both "
+        f"ends of an edge, so {which} is directed by these data alone. If rows are points in time, use lagged() or "
+        "--lags; if they are independent and only sorted by something that is not in the table, shuffle them",
+    )
 
 
 def _experiment(task: Task, price: float) -> Experiment | None:

@@ -35,7 +35,7 @@ from psidag.engines.stochastic import Stochastic
 from psidag.graph.constraints import BoundConstraints, Constraints
 from psidag.graph.dag import DAG
 from psidag.graph.partial import PartialGraph
-from psidag.learning.evidence import MEASURED_UP_TO, measured_directions
+from psidag.learning.evidence import MEASURED_UP_TO, Measured, measured_directions
 from psidag.learning.noise import checked, choosing, noise_of, score_of, settled
 from psidag.learning.selection import assemble, assumed_directions, check_threshold, chosen_edges, warned
 from psidag.run.loop import Callback, Engine, Keeper, Outcome, Progress, Task, check_time, run
@@ -182,11 +182,11 @@ class Plan:
         data = conditions_of(learned.task.source, learned.task.workers)
         return assumed_directions(dag, learned.noise, self.constraints, None if data is None else settings_of(data))
 
-    def claims(self, learned: Learned, dag: DAG) -> PartialGraph:
+    def claims(self, learned: Learned, dag: DAG) -> Measured:
         """Which of its directions the data support; where evidence was declined, or time is up, those assumed."""
         task, outcome, noise = learned
         if not (self.evidence and outcome.status.ok and task.source.has_moments):
-            return self.directions(learned, dag)
+            return Measured(self.directions(learned, dag))
         return measured_directions(task, outcome, dag, equal=noise.equal, shape=noise.shape)
 
     def solution(self, learned: Learned) -> Solution:
@@ -195,7 +195,8 @@ class Plan:
         weights, found = self.edges(learned)
         noise = checked(task, noise, weights, found)
         dag = DAG(weights, outcome.candidate.order, task.source.names)
-        graph = self.claims(learned, dag)
+        graph, remarks = self.claims(learned, dag)
+        found = found._replace(remarks=(*found.remarks, *remarks))
         solution = assemble(self.label, dag, found, outcome.candidate, outcome.status, outcome.trace, graph)
         # Wide tables are searched without moments in double precision: none are made for the warnings alone.
         moments = task.source.moments(task.workers) if task.source.has_moments else None
