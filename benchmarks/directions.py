@@ -2,9 +2,9 @@
 
     python benchmarks/directions.py [SECTION ...] [--seeds N] [--out FILE]
 
-Sections: units, choice, shape, small, cost, paper, calibration, curves, rows, peers. Each prints its table in Markdown; all
-of them take about twenty minutes of one core. The recorded tables are in ``benchmarks/directions.md``; real tables are
-in ``benchmarks/tables.py``.
+Sections: units, choice, shape, small, cost, paper, calibration, curves, rows, peers. Each prints its table in Markdown;
+all of them take about twenty minutes of one core. The recorded tables are in ``benchmarks/directions.md``; real tables
+are in ``benchmarks/tables.py``.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ def follows_row_order(X: NDArray[Any], weights: sp.csr_array, workers: Workers) 
     """The columns whose noise in one row depends on that in others, by how far these are away.
 
     Points in time are like those before them; people of one family, school or country that stand together are like each
-    other. Where the noise of two columns follows the rows, what the rows have in common may be behind both, and no arrow
-    between them is safe. Independent rows that were only sorted by a column of the table are another thing: beyond a
-    smooth function of this column their order tells nothing.
+    other. Where the noise of two columns follows the rows, what the rows have in common may be behind both, and no
+    arrow between them is safe. Independent rows that were only sorted by a column of the table are another thing:
+    beyond a smooth function of this column their order tells nothing.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _dependent(X: NDArray[Any], weights: sp.csr_array, level: float, workers: Wo
         own = np.ascontiguousarray(X[:, part].T, dtype=np.float64)
         noise = own - few[used].T @ np.ascontiguousarray(X[:, used].T, dtype=np.float64)
         left = np.ptp(noise, axis=1) > _NOTHING_LEFT * np.ptp(own, axis=1)
-        return left & (_p_values(_even(noise, keys)) < level)
+        return np.asarray(left & (_p_values(_even(noise, keys)) < level))
 
     return np.concatenate(workers.map(look, tiles(X.shape[1], _COLUMNS)))
 
@@ -135,7 +135,7 @@ def _even(noise: Floats, keys: Floats) -> Floats:
 
 
 def _p_values(noise: Floats) -> Floats:
-    """Of noise, one in each row, that is independent along it: by Ljung and Box for near lags, each lag for far ones."""
+    """Of noise, one in each row, that is independent along it: Ljung and Box's for near lags, that of the largest."""
     n = noise.shape[1]
     length = scipy.fft.next_fast_len(n + n // 2, real=True)
     power = np.abs(scipy.fft.rfft(noise.astype(np.float32), length, axis=1)) ** 2
