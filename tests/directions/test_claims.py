@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from psidag import Constraints, learn_dag
+from psidag import DAG, Constraints, learn_dag
 from psidag.data.correlations import correlations
 from psidag.data.ingest import as_source
 from psidag.directions.calibration import CURVES, MARK, ODDS, discoveries
@@ -44,6 +44,26 @@ def test_gaussian_noise_directs_colliders_only(seed):
     graph = claimed(p.X, p.dag, shape=True)
     assert not wrong(graph, p.dag)
     assert {graph.because(a, b) for a, b in graph.directed_edges()} <= {"collider"}
+
+
+def test_what_follows_from_knowledge_is_no_surer_than_the_data():
+    """a → b is known; b → c follows if a → b ← c is ruled out, for which the data speak, but never with certainty."""
+    rng = np.random.default_rng(0)
+    a, *noise = rng.normal(size=(3, 500))
+    b = a + noise[0]
+    truth = DAG.from_edges([("a", "b", 1.0), ("b", "c", 0.6)])
+    known = Constraints(required_edges=[("a", "b")])
+    graph = claimed(np.c_[a, b, 0.6 * b + noise[1]], truth, constraints=known)
+    assert graph.evidence("a", "b") == (np.inf, 1.0, False)
+    follows = graph.evidence("b", "c")
+    assert (graph.because("b", "c"), follows.derived) == ("knowledge", True)
+    assert np.isfinite(follows.delta)
+    assert 0.5 <= follows.probability < 1.0
+    # Of a true collider taken for a chain nothing follows: c is no effect of a.
+    c = rng.normal(size=500)
+    graph = claimed(np.c_[a, a + c + noise[0], c], truth, constraints=known)
+    assert graph.directed_edges() == [("a", "b")]
+    assert graph.evidence("b", "c").probability < 0.5
 
 
 @pytest.mark.parametrize("noise", ["laplace", "exponential", "uniform"])

@@ -178,7 +178,7 @@ def test_noise_has_the_moments_it_claims(name):
 def test_samples_follow_the_equations(noise):
     scale, intercept = np.array([1.0, 0.5, 2.0]), np.array([3.0, 0.0, -1.0])
     model = LinearSEM(CHAIN, noise, scale, intercept)
-    X = model.sample(500, rng=7)
+    X = model.sample(500, seed=7)
     draws = standard_noise(noise).draw(np.random.default_rng(7), (500, 3))
     assert np.allclose(X - X @ CHAIN.to_dense(), intercept + scale * draws)
 
@@ -202,10 +202,10 @@ def test_fewer_rows_are_the_first_of_more(few, more, noise):
 @pytest.mark.parametrize("noise", NOISES)
 def test_rows_do_not_depend_on_blocks(noise, monkeypatch):
     model = LinearSEM(random_weights(erdos_renyi(30, 2, 0), 1), noise)
-    whole = model.sample(100, rng=0)
+    whole = model.sample(100, seed=0)
     monkeypatch.setattr("psidag.simulate.model._BLOCK", 30 * 7)
-    assert np.allclose(model.sample(100, rng=0), whole, rtol=1e-12)
-    standard = model.standardised(100, seed=0).sample(100, rng=0)
+    assert np.allclose(model.sample(100, seed=0), whole, rtol=1e-12)
+    standard = model.standardised(100, seed=0).sample(100, seed=0)
     assert np.allclose(standard, (whole - whole.mean(axis=0)) / whole.std(axis=0))
 
 
@@ -217,7 +217,7 @@ def test_float32_rows_are_float64_rows_rounded():
 def test_a_stream_is_one_long_sample():
     model = LinearSEM(CHAIN)
     batches = list(itertools.islice(model.stream(16, seed=2), 5))
-    assert np.array_equal(np.vstack(batches), model.sample(80, rng=2))
+    assert np.array_equal(np.vstack(batches), model.sample(80, seed=2))
 
 
 # problems
@@ -283,7 +283,7 @@ def test_standardised_problems(standardise, noise):
 
 def test_internal_standardisation_follows_its_definition():
     model = LinearSEM(CHAIN, "exponential", scale=[1.0, 2.0, 3.0], intercept=4.0)
-    rows = model.internally_standardised(200, seed=1).sample(200, rng=1)
+    rows = model.internally_standardised(200, seed=1).sample(200, seed=1)
     noise = model.sample(200, 1) - model.sample(200, 1) @ CHAIN.to_dense()
     by_hand = np.zeros((200, 3))
     for j in range(3):

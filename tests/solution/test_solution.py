@@ -97,7 +97,7 @@ def test_intervention_moves_the_mean_by_the_total_effect(solution):
         low, high = solution.intervene({name: 0.0}), solution.intervene({name: 1.0})
         expected = [solution.total_effect(name, other) for other in solution.names]
         np.testing.assert_allclose(high.mean - low.mean, expected, atol=1e-12)
-        drawn = high.sample(20, rng=0)
+        drawn = high.sample(20, seed=0)
         assert np.all(drawn[:, solution.dag.index(name)] == 1.0)
 
 

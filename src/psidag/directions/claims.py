@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -295,10 +295,12 @@ class _Claims:
         """The graph with what follows from its directions, as far as the data bear that out.
 
         From x → c follows c → y, for y joined to c and not to x, only if the data rule out the collider x → c ← y.
-        Where they do not, x → c is not claimed either, unless it is known: it would decide what the data leave open.
+        Where they do not, x → c is not claimed either: it would decide what the data leave open. If x → c is known, it
+        stays, and c → y is as sure as the data make it; c – y is open where they speak for the collider.
         """
+        left_open: set[tuple[int, int, int]] = set()
         while True:
-            graph = self._concluded()
+            graph = self._concluded(left_open)
             rows = self._rows(graph.sources[graph.derived], graph.targets[graph.derived])
             given = _pairs(np.stack([graph.sources, graph.targets], axis=1)[graph.directed & ~graph.derived])
             at = graph.find(self.sources, self.targets)
@@ -309,25 +311,36 @@ class _Claims:
             if not follows.any():
                 return graph
             delta, probability = self._collider_evidence(rows[follows], held)
-            weak = np.flatnonzero(follows)[probability < MARK]
-            evidence = dict(zip(np.flatnonzero(follows).tolist(), zip(delta, probability, strict=True), strict=True))
+            weak = probability < MARK
+            rows, premises = rows[follows], [each for each in premises if each]
             demoted = {
-                x: evidence[k]
-                for k in weak.tolist()
+                x: (delta[k], probability[k])
+                for k in np.flatnonzero(weak).tolist()
                 for x in premises[k]
                 if self.reason[x] != REASONS.index("knowledge")
             }
-            if not demoted:
-                return graph
             for x, (of_consequence, surely) in demoted.items():
                 self.reason[x], self.delta[x], self.probability[x] = NOTHING, of_consequence, surely
+            if demoted:
+                continue
+            weak = probability < 0.5
+            avoided = {
+                (min(x, y), c, max(x, y))
+                for c, y in self._pairs(rows[weak])
+                for x in self._profile.parents[c]
+                if x not in self._joined[y]
+            }
+            if avoided <= left_open:
+                return _no_surer(graph, at[rows], delta, probability)
+            left_open |= avoided
+            self.delta[rows[weak]], self.probability[rows[weak]] = delta[weak], probability[weak]
 
-    def _concluded(self) -> PartialGraph:
+    def _concluded(self, left_open: set[tuple[int, int, int]]) -> PartialGraph:
         directed = (self.reason >= 0) & (self.reason < CONFLICT)
         graph = PartialGraph.from_arrays(
             self.dag.names, self.sources, self.targets, directed, self.reason, self.delta, self.probability
         )
-        return close(graph, self.known, open_colliders(graph, self.dag))
+        return close(graph, self.known, open_colliders(graph, self.dag) | left_open)
 
     def _premises(self, row: int, directed: list[bool], derived: list[bool]) -> list[int]:
         """The claimed edges x → c from which c → y can follow; through derived ones, what they follow from."""
@@ -364,7 +377,7 @@ class _Claims:
     def _profile(self) -> Profile:
         columns = sp.csc_array(self.dag.weights)
         parents = [tuple(sorted(part.tolist())) for part in np.split(columns.indices, columns.indptr[1:-1])]
-        return Profile(parents, self.dag.order, _allowed(self.known), _pairs(self.known.required))
+        return Profile(parents, self.dag.order, self.known.permits, _pairs(self.known.required))
 
     def _pairs(self, rows: NDArray[np.intp]) -> list[tuple[int, int]]:
         return list(zip(self.sources[rows].tolist(), self.targets[rows].tolist(), strict=True))
@@ -378,10 +391,9 @@ def _pairs(edges: NDArray[np.intp]) -> frozenset[tuple[int, int]]:
     return frozenset((int(i), int(j)) for i, j in edges)
 
 
-def _allowed(known: BoundConstraints) -> Callable[[int, int], bool] | None:
-    """Whether knowledge leaves an edge open."""
-    if known.empty:
-        return None
-    forbidden = {(int(i), int(j)) for i, j in known.forbidden} | {(int(j), int(i)) for i, j in known.required}
-    tier = known.tier.tolist()
-    return lambda u, v: (u, v) not in forbidden and not (0 <= tier[v] < tier[u])
+def _no_surer(graph: PartialGraph, rows: NDArray[np.intp], delta: Floats, probability: Floats) -> PartialGraph:
+    """The graph with what follows from its directions no surer than the data are that it does follow."""
+    least, surely = graph.delta.copy(), graph.probability.copy()
+    known = (graph.reason[rows] == REASONS.index("knowledge")) & (probability >= 0.5)
+    least[rows[known]], surely[rows[known]] = delta[known], probability[known]
+    return replace(graph, delta=least, probability=surely)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -169,6 +169,15 @@ class BoundConstraints:
     def has_tiers(self) -> bool:
         """Whether any column stands in a tier."""
         return bool(np.any(self.tier >= 0))
+
+    @property
+    def permits(self) -> Callable[[int, int], bool] | None:
+        """Whether an edge may be there; None where anything may."""
+        if self.empty:
+            return None
+        forbidden = {(int(i), int(j)) for i, j in self.forbidden} | {(int(j), int(i)) for i, j in self.required}
+        tier = self.tier.tolist()
+        return lambda u, v: (u, v) not in forbidden and not (0 <= tier[v] < tier[u])
 
     def check(self) -> None:
         """Raise if no DAG can satisfy all of it."""

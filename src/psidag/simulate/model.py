@@ -41,7 +41,7 @@ class LinearSEM:
     Examples
     --------
     >>> model = LinearSEM(DAG.from_edges([("dose", "effect", 2.0)]), noise="exponential", scale=[1.0, 0.1])
-    >>> model.sample(1000, rng=0).shape
+    >>> model.sample(1000, seed=0).shape
     (1000, 2)
     >>> batches = model.stream(64, seed=1)
     >>> next(batches).shape
@@ -104,14 +104,14 @@ class LinearSEM:
         """
         return self._propagate((self._intercept + self.noise_mean)[:, None].copy())[:, 0]
 
-    def sample(self, n: int, rng: Seed, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def sample(self, n: int, seed: Seed, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Draw n rows, level by level of the graph by sparse products, in little more memory than they take.
 
         Rows come one after another from the generator: the first m of n rows are what m rows would have been,
         and float32 rows are the float64 ones, rounded.
         """
         X = np.empty((_row_count(n, 0), self.d), dtype=_floating(dtype))
-        for rows, block in self._noise_blocks(n, rng):
+        for rows, block in self._noise_blocks(n, seed):
             X[rows] = self._propagate(block).T
         return X
 
@@ -131,7 +131,7 @@ class LinearSEM:
         Examples
         --------
         >>> model = LinearSEM(DAG.from_edges([("a", "b", 3.0)]))
-        >>> bool(np.allclose(model.standardised(50, seed=0).sample(50, rng=0).std(axis=0), 1))
+        >>> bool(np.allclose(model.standardised(50, seed=0).sample(50, seed=0).std(axis=0), 1))
         True
         """
         pivot, total, squares = np.zeros(self.d), np.zeros(self.d), np.zeros(self.d)

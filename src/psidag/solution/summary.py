@@ -88,6 +88,9 @@ def _directions(solution: Solution) -> str:
     graph = solution.graph
     count = Counter(reason_name(code) for code in graph.reason[graph.directed].tolist())
     because = [f"{count[reason]} by {_WORDS[reason]}" for reason in REASONS if count[reason]]
+    follows = int((graph.derived & graph.directed & (graph.reason == REASONS.index("knowledge"))).sum())
+    if follows:
+        because[0] = f"{count['knowledge'] - follows} by knowledge, {follows} that follow from it"
     free = graph.n_edges - graph.n_directed
     conflicts = int((graph.reason == CONFLICT).sum())
     if free:
