@@ -123,6 +123,16 @@ def test_words_about_directions_read_off_variances():
     assert "No resampling" in sure
 
 
+def test_how_a_search_ended_is_told_in_a_sentence():
+    solution = solutions.given([("a", "b", 1.0)])
+    message = "no move improves the score; 9 neighbourhoods were opened; within one penalty graphs differ"
+    said = remarks(replace(solution, status=Status("converged", message)))["The search ended by itself"].text
+    assert said.startswith("No move improves the score. Graphs that fit about as well differ in a few edges")
+    assert "neighbourhoods" not in said
+    alone = remarks(replace(solution, status=Status("converged", "no move improves the score; 9 more")))
+    assert alone["The search ended by itself"].text == "No move improves the score."
+
+
 def test_words_about_a_poor_run():
     solution = solutions.given([("a", "b", 1.0)])
     poor = replace(solution, status=Status("time_limit", "max_time=1 s was over"), n_samples=1.0)

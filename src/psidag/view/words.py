@@ -144,9 +144,14 @@ def remarks(solution: Solution, checks: ResidualChecks | None) -> list[Remark]:
 
 
 def _status(solution: Solution) -> Remark:
-    text = solution.status.message[:1].upper() + solution.status.message[1:] + "."
+    message = solution.status.message
     if solution.status.ok:
-        return Remark("fine", "The search ended by itself", text)
+        # How it got there is among the facts at the end of the page.
+        message, *more = message.split("; ")
+        if any(part.startswith("within one penalty") for part in more):
+            message += ". Graphs that fit about as well differ in a few edges, which the status at the end names"
+        return Remark("fine", "The search ended by itself", f"{message[:1].upper()}{message[1:]}.")
+    text = message[:1].upper() + message[1:] + "."
     return Remark("distrust", f"The search did not end by itself ({solution.status.code})", text)
 
 
