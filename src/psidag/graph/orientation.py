@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -313,7 +314,8 @@ def neighbours(graph: PartialGraph) -> list[set[int]]:
 
 def _by_target(dag: DAG) -> list[list[int]]:
     columns = sp.csc_array(dag.weights)
-    return [part.tolist() for part in np.split(columns.indices, columns.indptr[1:-1])]
+    sources = columns.indices.tolist()
+    return [sources[begin:end] for begin, end in pairwise(columns.indptr.tolist())]
 
 
 def _colliding(dag: DAG) -> NDArray[np.bool_]:
