@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+import typing
 import warnings
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -28,6 +31,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+Request = TypeVar("Request", bound=Callable[..., Any])
+
+
+def command(**settings: Any) -> Callable[[Request], Request]:
+    """Let a dataclass be a command: its fields are the options, its docstring is the help, and it is called to run.
+
+    For commands with many options, whose parts would otherwise hand them on to each other one by one.
+    """
+
+    def join(request: Request) -> Request:
+        def run(**options: Any) -> None:
+            request(**options)()
+
+        run.__doc__ = request.__doc__
+        run.__signature__ = inspect.signature(request, eval_str=True)  # type: ignore[attr-defined]
+        run.__annotations__ = typing.get_type_hints(request, include_extras=True)
+        app.command(request.__name__.lower(), **settings)(run)
+        return request
+
+    return join
 
 
 def main() -> NoReturn:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from psidag.cli import graphs
-from psidag.cli.app import app
+from psidag.cli.app import command
 from psidag.cli.console import complain, in_flags, say, say_json, show_warning
 from psidag.cli.options import (
     AsJson,
@@ -63,9 +64,22 @@ Examples:
 """
 
 
-@app.command(epilog=_EXAMPLES)
-def fit(
-    table: TableFile,
+def _solvers() -> list[str]:
+    from psidag.cli.compare import known_methods
+
+    return list(known_methods())
+
+
+@command(epilog=_EXAMPLES)
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """Learn a graph from a table.
+
+    Prints a summary and the strongest edges. Ctrl-C keeps the best graph so far: it is written like any other,
+    and the exit code is 130.
+    """
+
+    table: TableFile
     output: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,173 +88,203 @@ def fit(
             metavar="FILE",
             help="File for the graph; the ending says the format. May be repeated.",
         ),
-    ] = None,
+    ] = None
     report: Annotated[
         str | None, typer.Option(metavar="FILE", help="HTML file for a report that opens without a network.")
-    ] = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    rows: Rows = None,
-    prepare: Prepare = False,
+    ] = None
+    columns: Columns = None
+    drop: Drop = None
+    rows: Rows = None
+    prepare: Prepare = False
     log: Annotated[
         bool, typer.Option("--log", help="With --prepare: the logarithm of positive columns with a long tail.")
-    ] = False,
+    ] = False
     standardise: Annotated[
         bool, typer.Option("--standardise", help="With --prepare: bring all columns to variance one.")
-    ] = False,
+    ] = False
     lags: Annotated[
         int | None, typer.Option(min=1, help="Rows are in the order of time: this many earlier ones beside each.")
-    ] = None,
+    ] = None
     group: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --lags: the column that tells series apart.")
-    ] = None,
-    interventions: Interventional = None,
-    target_separator: TargetSeparator = ",",
-    control_words: ControlWords = None,
-    intervention_kind: InterventionKind = "perfect",
-    missing: MissingValues = "error",
+    ] = None
+    interventions: Interventional = None
+    target_separator: TargetSeparator = ","
+    control_words: ControlWords = None
+    intervention_kind: InterventionKind = "perfect"
+    missing: MissingValues = "error"
     solver: Annotated[
         str,
         typer.Option(
             help="auto, sparse, exact, stochastic, or a baseline: eqvar, sort-regress, notears, golem, dagma.",
             autocompletion=_solvers,
         ),
-    ] = "auto",
+    ] = "auto"
     noise: Annotated[
         NoiseName,
         typer.Option(
             help="What to assume of the noise; auto asks the data whether variances are equal and noise is Gaussian."
         ),
-    ] = "auto",
+    ] = "auto"
     threshold: Annotated[
         float | None, typer.Option(help="Keep weights of this size (0.3 in the paper); else by evidence.")
-    ] = None,
+    ] = None
     penalty: Annotated[
         float | None, typer.Option(help="Price of an edge in the sparse search; ln(rows) is BIC. Else by the data.")
-    ] = None,
+    ] = None
     knowledge: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Required and forbidden edges and tiers: TOML, YAML or Tetrad's format."),
-    ] = None,
+    ] = None
     max_time: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop then, with the best graph so far.")
-    ] = None,
+    ] = None
     max_memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory to keep within, such as 4GB; else the best graph so far.")
-    ] = None,
+    ] = None
     checkpoint: Annotated[
         str | None, typer.Option(metavar="FILE", help="Keep the run in this file, to go on from with --resume.")
-    ] = None,
-    checkpoint_interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0,
+    ] = None
+    checkpoint_interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint if it is there; the graph is the same.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same graph.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    ] = False
+    seed: Annotated[int, typer.Option(help="The same seed gives the same graph.")] = 0
+    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="Progress bar; by default on a terminal.")
-    ] = None,
+    ] = None
     replicates: Annotated[
         int | None,
         typer.Option(
             "--bootstrap", metavar="TIMES", help="Learn from this many draws of the rows: the support of edges."
         ),
-    ] = None,
+    ] = None
     resampling: Annotated[
         Resampling, typer.Option(help="Draw all rows with replacement, or half of them without, in pairs.")
-    ] = "bootstrap",
+    ] = "bootstrap"
     draws: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Keep what --bootstrap has done in this file; go on from it if it is there."),
-    ] = None,
-    which: graphs.Shown = "class",
-    as_json: AsJson = False,
-) -> None:
-    """Learn a graph from a table.
+    ] = None
+    which: graphs.Shown = "class"
+    as_json: AsJson = False
 
-    Prints a summary and the strongest edges. Ctrl-C keeps the best graph so far: it is written like any other,
-    and the exit code is 130.
-    """
-    outputs = [*(output or []), *([report] if report else [])]
-    graphs.check_outputs(output or [])
-    if report is not None:
-        check_report_path(report)
-    if replicates is None and (draws is not None or resampling != "bootstrap"):
-        raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
-    check_places([*outputs, *filter(None, [draws, checkpoint])], [table, knowledge])
-    if group is not None and lags is None:
-        raise InputError("--group tells the series of --lags apart: give the number of lags, too")
-    if interventions is not None and (lags is not None or prepare):
-        raise InputError("--interventions goes with the table as it is, not with --lags or --prepare")
-    without = [*(drop or []), *filter(None, [group, interventions])] or None
-    data = chosen_table(table, columns, without, rows, prepare=prepare, log=log, standardise=standardise)
-    known = None if knowledge is None else Constraints.from_file(knowledge)
-    if lags is not None:
-        data, known = with_past(data, lags, series_of(table, group, rows), known)
-    check_space(outputs, len(data.names))
-    if not prepare:
-        note_kinds(data)
-    options: dict[str, Any] = {
-        "solver": _with_penalty(solver, penalty),
-        "noise": noise,
-        "threshold": threshold,
-        "constraints": known,
-        "missing": missing,
-        "max_time": max_time,
-        "random_state": seed,
-        "n_jobs": jobs,
-        "progress": sys.stderr.isatty() if progress is None else progress,
-    }
-    begun = time.perf_counter()
-    keeping = {
-        "max_memory": max_memory,
-        "checkpoint": checkpoint,
-        "checkpoint_interval": checkpoint_interval,
-        "resume": resume,
-    }
-    # Checked and completed once, for the graph and for the draws.
-    given = None
-    if interventions is not None:
-        given = experiment_of(table, interventions, rows, target_separator, control_words, intervention_kind)
-    source = _source(data, given, missing, quiet=not as_json)
-    if replicates is not None:
-        check_resampling(source)
-    solution, interrupted = _learn(source, options | keeping, quiet=not as_json)
-    whole = True
-    if replicates is not None and not interrupted:
+    def __call__(self) -> None:
+        """From the table to whatever was asked for."""
+        begun = time.perf_counter()
+        self._check()
+        data, known = self._data()
+        check_space(self._outputs, len(data.names))
+        if not self.prepare:
+            note_kinds(data)
+        given = self._experiment()
+        # Checked and completed once, for the graph and for the draws.
+        source = _source(data, given, self.missing, quiet=not self.as_json)
+        if self.replicates is not None:
+            check_resampling(source)
+        options = self._options(known)
+        solution, interrupted = _learn(source, options | self._keeping, quiet=not self.as_json)
+        whole = True
+        if self.replicates is not None and not interrupted:
+            try:
+                solution, interrupted = _draw(source, solution, options | self._drawing(time.perf_counter() - begun))
+            except (InputError, OSError, MemoryError) as error:
+                complain(f"the graph is learned, its support is not: {' '.join(str(error).split())}")
+                whole = False
+        with INTERRUPTS.waiting():
+            whole = self._hand_over(with_command(solution, data), data, given) and whole
+        if interrupted or INTERRUPTS.pressed:
+            raise SystemExit(130)
+        if not whole:
+            raise typer.Exit(2)
+
+    def _check(self) -> None:
+        """Refuse what cannot work before anything is read."""
+        graphs.check_outputs(self.output or [])
+        if self.report is not None:
+            check_report_path(self.report)
+        if self.replicates is None and (self.draws is not None or self.resampling != "bootstrap"):
+            raise InputError("--draws and --resampling say how to --bootstrap: give the number of draws, too")
+        check_places([*self._outputs, *filter(None, [self.draws, self.checkpoint])], [self.table, self.knowledge])
+        if self.group is not None and self.lags is None:
+            raise InputError("--group tells the series of --lags apart: give the number of lags, too")
+        if self.interventions is not None and (self.lags is not None or self.prepare):
+            raise InputError("--interventions goes with the table as it is, not with --lags or --prepare")
+
+    def _data(self) -> tuple[FileTable, Constraints | None]:
+        """The table as it was asked for, and what is known of its columns."""
+        without = [*(self.drop or []), *filter(None, [self.group, self.interventions])] or None
+        data = chosen_table(
+            self.table,
+            self.columns,
+            without,
+            self.rows,
+            prepare=self.prepare,
+            log=self.log,
+            standardise=self.standardise,
+        )
+        known = None if self.knowledge is None else Constraints.from_file(self.knowledge)
+        if self.lags is None:
+            return data, known
+        return with_past(data, self.lags, series_of(self.table, self.group, self.rows), known)
+
+    def _experiment(self) -> Interventions | None:
+        if self.interventions is None:
+            return None
+        return experiment_of(
+            self.table,
+            self.interventions,
+            self.rows,
+            self.target_separator,
+            self.control_words,
+            self.intervention_kind,
+        )
+
+    @property
+    def _outputs(self) -> list[str]:
+        return [*(self.output or []), *([self.report] if self.report else [])]
+
+    def _options(self, known: Constraints | None) -> dict[str, Any]:
+        """Those of the graph and of the draws."""
+        return {
+            "solver": _with_penalty(self.solver, self.penalty),
+            "noise": self.noise,
+            "threshold": self.threshold,
+            "constraints": known,
+            "missing": self.missing,
+            "max_time": self.max_time,
+            "random_state": self.seed,
+            "n_jobs": self.jobs,
+            "progress": sys.stderr.isatty() if self.progress is None else self.progress,
+        }
+
+    @property
+    def _keeping(self) -> dict[str, Any]:
+        return {
+            "max_memory": self.max_memory,
+            "checkpoint": self.checkpoint,
+            "checkpoint_interval": self.checkpoint_interval,
+            "resume": self.resume,
+        }
+
+    def _drawing(self, taken: float) -> dict[str, Any]:
         # What is left of the time; at least a moment, so that the status says how far it came.
-        left = None if max_time is None else max(max_time - (time.perf_counter() - begun), 1e-3)
-        drawing = {"replicates": replicates, "method": resampling, "resume": draws, "max_time": left}
-        try:
-            solution, interrupted = _draw(source, solution, options | drawing)
-        except (InputError, OSError, MemoryError) as error:
-            complain(f"the graph is learned, its support is not: {' '.join(str(error).split())}")
-            whole = False
-    with INTERRUPTS.waiting():
-        solution = with_command(solution, data)
-        writers: list[Writer] = [(path, partial(graphs.save, graphs.shown(solution, which))) for path in output or []]
-        if report is not None:
-            writers.append((report, lambda path: write_report(solution, path, data, given=given)))
-        whole = write_all(solution, writers) and whole
-        _tell(solution, which, as_json)
-    if interrupted or INTERRUPTS.pressed:
-        raise SystemExit(130)
-    if not whole:
-        raise typer.Exit(2)
+        left = None if self.max_time is None else max(self.max_time - taken, 1e-3)
+        return {"replicates": self.replicates, "method": self.resampling, "resume": self.draws, "max_time": left}
 
-
-def _tell(solution: Solution, which: graphs.Shown, as_json: bool) -> None:
-    """The result on standard output."""
-    if as_json:
-        say_json(graphs.shown(solution, which).content().as_dict())
-    else:
-        say(in_flags(graphs.text(solution, which)))
-
-
-def _solvers() -> list[str]:
-    from psidag.cli.compare import known_methods
-
-    return list(known_methods())
+    def _hand_over(self, solution: Solution, data: FileTable, given: Interventions | None) -> bool:
+        """Write the files and say the result; whether all were written."""
+        shown = graphs.shown(solution, self.which)
+        writers: list[Writer] = [(path, partial(graphs.save, shown)) for path in self.output or []]
+        if self.report is not None:
+            writers.append((self.report, lambda path: write_report(solution, path, data, given=given)))
+        whole = write_all(solution, writers)
+        if self.as_json:
+            say_json(shown.content().as_dict())
+        else:
+            say(in_flags(graphs.text(solution, self.which)))
+        return whole
 
 
 def _with_penalty(solver: str, penalty: float | None) -> Any:
