@@ -1,13 +1,8 @@
 """The command line from end to end: as a process on real files, and in-process for the many bad ones."""
 
 import json
-import os
 import re
 import shlex
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,29 +13,10 @@ from hypothesis import strategies as st
 from psidag import Solution
 from psidag.datasets import load_sachs
 from psidag.exchange import FORMATS, read_graph
+from support.commands import run
 
 
-def run(*arguments, cwd, **kwargs):
-    return subprocess.run(
-        [sys.executable, "-m", "psidag", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **kwargs,
-    )
-
-
-@pytest.fixture
-def sachs(tmp_path):
-    problem = load_sachs()
-    path = tmp_path / "sachs.csv"
-    rows = [",".join(problem.names), *(",".join(map(repr, row)) for row in problem.X.tolist())]
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-def test_from_a_table_to_a_graph(sachs, tmp_path):
+def test_from_a_table_to_a_graph(sachs, call, tmp_path):
     done = run("fit", sachs, "-o", "graph.json", "-o", "model.psidag", "--seed", 0, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "edges among 11 variables, learned from 853 rows" in done.stdout
@@ -48,63 +24,26 @@ def test_from_a_table_to_a_graph(sachs, tmp_path):
     dag = read_graph(tmp_path / "graph.json")
     assert set(dag.names) == set(load_sachs().names)
     assert sorted(Solution.load(tmp_path / "model.psidag").dag.edges()) == sorted(dag.edges())
-    again = run("fit", sachs, "--seed", 0, "--json", cwd=tmp_path)
-    found = json.loads(again.stdout)
-    assert {(e["source"], e["target"]) for e in found["edges"]} == {edge[:2] for edge in dag.edges()}
-    assert all(line.startswith("warning: ") for line in again.stderr.splitlines())
+    _, out, err = call("fit", sachs, "--seed", 0, "--json")
+    assert {(e["source"], e["target"]) for e in json.loads(out)["edges"]} == {edge[:2] for edge in dag.edges()}
+    assert all(line.startswith("warning: ") for line in err.splitlines())
 
 
-def test_pipe_from_simulate_to_fit_to_evaluate(tmp_path):
+def test_pipe_from_simulate_to_fit_to_evaluate(call, tmp_path):
     made = run("simulate", "ER2", "--nodes", 10, "--rows", 2000, "-o", "-", "--truth", "truth.json", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     fitted = run("fit", "-", "--seed", 0, "-o", "learned.graphml", cwd=tmp_path, input=made.stdout)
     assert fitted.returncode == 0, fitted.stderr
-    scored = run("evaluate", "truth.json", "learned.graphml", "--json", cwd=tmp_path)
-    assert scored.returncode == 0, scored.stderr
-    assert json.loads(scored.stdout)["tpr"] > 0.5
+    code, out, err = call("evaluate", "truth.json", "learned.graphml", "--json")
+    assert code == 0, err
+    assert json.loads(out)["tpr"] > 0.5
 
 
-def test_demo(tmp_path):
-    done = run("demo", "--nodes", 30, "--rows", 1000, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "edges are found with their direction" in done.stdout
-    assert "psidag fit table.csv" in done.stdout
-
-
-def interrupt(arguments, sign, cwd):
-    """Standard output of a command that is stopped by Ctrl-C after a sign of life (a pattern) among its remarks."""
-    command = [sys.executable, "-m", "psidag", *arguments]
-    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    seen = ""
-    while not re.search(sign, seen) and process.poll() is None:
-        seen += process.stderr.read(1)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert "Traceback" not in seen + err
-    return out
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another matter on Windows")
-def test_interrupt_saves_the_best_so_far(tmp_path):
-    np.save(tmp_path / "big.npy", np.random.default_rng(0).normal(size=(4000, 300)))
-    arguments = ["fit", "big.npy", "-o", "graph.json", "--solver", "stochastic", "--progress"]
-    # The bar appears when learning has begun.
-    assert "interrupted" in interrupt(arguments, "stochastic:", tmp_path)
-    assert read_graph(tmp_path / "graph.json").d == 300
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another matter on Windows")
-def test_interrupted_bootstrap_goes_on_where_it_was(sachs, tmp_path):
-    arguments = ["fit", sachs.name, "--bootstrap", "100000", "--draws", "draws", "--progress", "-o", "model.psidag"]
-    assert "go on" in interrupt(arguments, r" [1-9]\d*/100000", tmp_path)
-    done = Solution.load(tmp_path / "model.psidag").confidence.replicates
-    assert done >= 1
-    arguments[3] = str(done + 2)
-    again = run(*arguments, cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
-    assert f"of {done + 2} replicates" in again.stdout
+def test_demo(call):
+    code, out, err = call("demo", "--nodes", 30, "--rows", 1000)
+    assert code == 0, err
+    assert "edges are found with their direction" in out
+    assert "psidag fit table.csv" in out
 
 
 def test_the_class_one_dag_or_both(sachs, call):
@@ -134,26 +73,6 @@ def test_bootstrap_gives_edges_their_support(sachs, call):
     code, _, err = call("fit", sachs, "--draws", "draws")
     assert code == 2
     assert "--bootstrap" in err
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
-def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
-    rng = np.random.default_rng(0)
-    np.save(tmp_path / "t.npy", rng.normal(size=(300, 20)) @ rng.normal(size=(20, 20)))
-    fit = ["fit", "t.npy", "--solver", "stochastic", "--seed", "0", "--jobs", "1"]
-    kept = [*fit, "--checkpoint", "run", "--checkpoint-interval", "0.01"]
-    command = [sys.executable, "-m", "psidag", *kept]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "run").exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert "interrupted" in out
-    assert run(*kept, "--resume", "-o", "pieces.json", cwd=tmp_path).returncode == 0
-    assert run(*fit, "-o", "whole.json", cwd=tmp_path).returncode == 0
-    pieces, whole = (read_graph(tmp_path / f"{name}.json") for name in ("pieces", "whole"))
-    assert list(pieces.edges()) == list(whole.edges())
 
 
 def test_errors_are_one_line_in_a_real_process(tmp_path):

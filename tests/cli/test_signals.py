@@ -12,17 +12,11 @@ import time
 import numpy as np
 import pytest
 
+from psidag import Solution
 from psidag.exchange import read_graph
+from support.commands import COMMAND, run, start
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and pipes are another matter elsewhere")
-
-COMMAND = [sys.executable, "-m", "psidag"]
-
-
-def start(*arguments, cwd, **kwargs):
-    return subprocess.Popen(
-        [*COMMAND, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs
-    )
 
 
 def wait_for(process, sign):
@@ -52,7 +46,7 @@ def long_run(tmp_path):
     process.kill()
 
 
-@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT], [signal.SIGINT, signal.SIGINT]])
 def test_what_is_learned_is_saved(long_run, tmp_path, signals):
     for number in signals:
         long_run.send_signal(number)
@@ -107,3 +101,38 @@ def test_pipes_and_devices_are_read_like_standard_input(tmp_path):
     shell = "psidag info <(cat t.csv) --json".replace("psidag", " ".join(COMMAND))
     done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_interrupted_bootstrap_goes_on_where_it_was(sachs, tmp_path):
+    arguments = ["fit", sachs.name, "--bootstrap", "100000", "--draws", "draws", "--progress", "-o", "model.psidag"]
+    process = start(*arguments, cwd=tmp_path)
+    seen = wait_for(process, r" [1-9]\d*/100000")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in seen + err
+    assert "go on" in out
+    done = Solution.load(tmp_path / "model.psidag").confidence.replicates
+    assert done >= 1
+    arguments[3] = str(done + 2)
+    again = run(*arguments, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert f"of {done + 2} replicates" in again.stdout
+
+
+def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "t.npy", rng.normal(size=(300, 20)) @ rng.normal(size=(20, 20)))
+    fit = ["fit", "t.npy", "--solver", "stochastic", "--seed", "0", "--jobs", "1"]
+    kept = [*fit, "--checkpoint", "run", "--checkpoint-interval", "0.01"]
+    process = start(*kept, cwd=tmp_path)
+    while not (tmp_path / "run").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted" in out
+    assert run(*kept, "--resume", "-o", "pieces.json", cwd=tmp_path).returncode == 0
+    assert run(*fit, "-o", "whole.json", cwd=tmp_path).returncode == 0
+    pieces, whole = (read_graph(tmp_path / f"{name}.json") for name in ("pieces", "whole"))
+    assert list(pieces.edges()) == list(whole.edges())
