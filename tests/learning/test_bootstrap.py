@@ -1,7 +1,5 @@
 """Replicates, what is counted in them, and how they go on after an interruption."""
 
-import importlib
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,10 +25,6 @@ from psidag.datasets import load_sachs
 from psidag.simulate import simulate
 from psidag.system.parallel import SERIAL, workers
 from support.bits import same
-
-# The function of the same name hides the module.
-runner = importlib.import_module("psidag.learning.bootstrap")
-plan = importlib.import_module("psidag.learning.plan")
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +116,7 @@ def test_moments_without_rows_are_drawn_as_those_of_gaussian_rows(n):
 def test_same_bits_on_any_number_of_threads_and_in_either_mode(problem, monkeypatch):
     one = bootstrap(problem.X, replicates=7, random_state=4, n_jobs=1)
     same(one, bootstrap(problem.X, replicates=7, random_state=4, n_jobs=3))
-    monkeypatch.setattr(runner, "_ABREAST", 5)
+    monkeypatch.setattr("psidag.learning.bootstrap._ABREAST", 5)
     same(one, bootstrap(problem.X, replicates=7, random_state=4, n_jobs=2))
     other = bootstrap(problem.X, replicates=7, random_state=5)
     assert not np.array_equal(one.weight_mean, other.weight_mean)
@@ -131,7 +125,7 @@ def test_same_bits_on_any_number_of_threads_and_in_either_mode(problem, monkeypa
 def test_wide_tables_give_the_same_bits_on_any_number_of_threads(monkeypatch):
     problem = simulate("ER2", d=550, n=1000, seed=0)
     one = bootstrap(problem.X, replicates=2, random_state=4, n_jobs=1)
-    monkeypatch.setattr(runner, "_ABREAST", 5)
+    monkeypatch.setattr("psidag.learning.bootstrap._ABREAST", 5)
     same(one, bootstrap(problem.X, replicates=2, random_state=4, n_jobs=2))
 
 

@@ -1,6 +1,5 @@
 """Replicates that are stopped by hand or by the clock, here or elsewhere: what is done is kept."""
 
-import importlib
 import pickle
 import threading
 
@@ -14,12 +13,10 @@ from psidag import (
     bootstrap,
     learn_dag,
 )
+from psidag.learning import bootstrap as runner
+from psidag.learning import plan
 from psidag.simulate import simulate
 from support.bits import same
-
-# The function of the same name hides the module.
-runner = importlib.import_module("psidag.learning.bootstrap")
-plan = importlib.import_module("psidag.learning.plan")
 
 
 @pytest.fixture(scope="module")

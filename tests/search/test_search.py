@@ -16,7 +16,7 @@ from psidag.system.parallel import workers
 from support.reference_network import ReferenceNetwork
 
 NOISES = ["equal", "unequal"]
-PENALTY, PATIENCE, ADDITIONS = 6.0, 5.0, 3
+PENALTY, LEEWAY, ADDITIONS = 6.0, 5.0, 3
 #: Decisions closer than this are left to rounding.
 CLOSE = 1e-6
 
@@ -35,7 +35,7 @@ def network(seed, noise, d=8, forbidden=0):
         chosen = select_within(data.matrix, data.count, order, threads, penalty=PENALTY, constraints=known)
     net = required_network(data, order, known)
     assign_parents(data, net, chosen.weights, np.arange(d))
-    set_score(data, net, Objective(as_score(noise), data.count, PENALTY, 50), PATIENCE, ADDITIONS)
+    set_score(data, net, Objective(as_score(noise), data.count, PENALTY, 50), LEEWAY, ADDITIONS)
     return data, known, net
 
 
@@ -52,7 +52,7 @@ def configured(data, net, noise):
     )
     nothing = np.zeros(data.d)
     neutral = as_score(noise).policy.equivalent
-    net.configure(data.count, PENALTY, sigma2, nothing, 50, PATIENCE * PENALTY, ADDITIONS, SMALLEST_GAIN, neutral)
+    net.configure(data.count, PENALTY, sigma2, nothing, 50, LEEWAY * PENALTY, ADDITIONS, SMALLEST_GAIN, neutral)
     return sigma2, -SMALLEST_GAIN if neutral else SMALLEST_GAIN
 
 
@@ -71,7 +71,7 @@ def test_every_sweep_is_the_one_of_the_reference(noise):
             order, before = parents(net, data.d)
             plain = ReferenceNetwork(
                 data.matrix, order, before, n=data.count, penalty=PENALTY, sigma2=sigma2,
-                patience=PATIENCE * PENALTY, additions=ADDITIONS, tolerance=tolerance, forbidden=forbidden,
+                leeway=LEEWAY * PENALTY, additions=ADDITIONS, tolerance=tolerance, forbidden=forbidden,
             )  # fmt: skip
             start = plain.total()
             change = plain.sweep(int(dump_network(net, data.d)["queue"][0]))

@@ -14,10 +14,10 @@ class ReferenceNetwork:
     near zero, rounding decides, and another implementation may decide otherwise.
     """
 
-    def __init__(self, C, order, parents, *, n, penalty, sigma2, patience, additions, tolerance, forbidden=()):
+    def __init__(self, C, order, parents, *, n, penalty, sigma2, leeway, additions, tolerance, forbidden=()):
         self.C, self.order, self.parents = C, list(order), [frozenset(P) for P in parents]
         self.n, self.penalty, self.sigma2 = n, penalty, sigma2
-        self.patience, self.additions, self.tolerance = patience, additions, tolerance
+        self.leeway, self.additions, self.tolerance = leeway, additions, tolerance
         self.forbidden = set(forbidden)
         self.margin = math.inf
         self._known = {}
@@ -105,7 +105,7 @@ class ReferenceNetwork:
             before = {x: new.get(x, self.parents[x]) for x in (v, z)}
             head = before[lower]
             if upper in head:
-                if self.less(self.patience, change + self.least_change(upper, before[upper], lower, head)):
+                if self.less(self.leeway, change + self.least_change(upper, before[upper], lower, head)):
                     break
                 new[lower], ended = self.select(lower, head - {upper}, before[upper])
                 if not ended:
@@ -118,7 +118,7 @@ class ReferenceNetwork:
                 change += self.cost(upper, new[upper]) - self.cost(upper, before[upper])
             if self.less(change, best[0]):
                 best = (change, place[z], dict(new))
-            if self.less(self.patience, change):
+            if self.less(self.leeway, change):
                 break
         return best
 

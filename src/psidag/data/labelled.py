@@ -14,7 +14,7 @@ from psidag.data.conditions import Conditions
 from psidag.data.interventions import Kind, Targets, refuse_always_set
 from psidag.data.missing import note_dropped
 from psidag.data.moments import TILE, Moments
-from psidag.data.scans import Rows
+from psidag.data.scans import Rows, SummedOnce
 from psidag.data.sources import Source, Table
 from psidag.system.errors import InputError
 from psidag.system.parallel import SERIAL, Workers
@@ -96,7 +96,7 @@ class LabelledSummary:
         return self._moments
 
 
-class LabelledScan:
+class LabelledScan(SummedOnce):
     """Rows that stay where they are, and what was set in each: gone through once for their statistic.
 
     Parameters
@@ -124,21 +124,6 @@ class LabelledScan:
         self._conditions: Conditions | None = None
         self._moments: Moments | None = None
 
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-    @property
-    def has_moments(self) -> bool:
-        """Whether the rows have been gone through."""
-        return self._conditions is not None
-
-    @property
-    def count(self) -> float | None:
-        """Number of rows, once they have been gone through."""
-        return None if self._conditions is None else self._conditions.total
-
     def over(self, pieces: Any) -> LabelledScan:
         """The same columns in other rows, which are prepared already."""
         return LabelledScan(pieces, self.names, self.kind)
@@ -161,7 +146,7 @@ class LabelledScan:
             )
             found: Conditions = self._pieces.reduce(work, Conditions.merge, None if wide else workers)
             check_conditions(found)
-            self._conditions = found
+            self._conditions, self.count = found, found.total
             if found.left_out:
                 self.remarks += (note_dropped(found.left_out, found.left_out + round(found.total)),)
         return self._conditions

@@ -78,7 +78,24 @@ class _Summed(NamedTuple):
         return _Summed(self.read + other.read, self.moments.merge(other.moments))
 
 
-class Scan:
+class SummedOnce:
+    """What sources have in common whose number of rows is known once they have been gone through."""
+
+    names: tuple[str, ...]
+    count: float | None = None
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @property
+    def has_moments(self) -> bool:
+        """Whether the rows have been gone through."""
+        return self.count is not None
+
+
+class Scan(SummedOnce):
     """A source whose rows are never all in memory.
 
     Parameters
@@ -111,21 +128,6 @@ class Scan:
         """What was done to make the rows whole, known once they have been gone through; solutions keep it."""
         self._moments: Moments | None = None
 
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-    @property
-    def has_moments(self) -> bool:
-        """Whether the rows have been gone through."""
-        return self._moments is not None
-
-    @property
-    def count(self) -> float | None:
-        """Number of rows, once they have been gone through."""
-        return None if self._moments is None else self._moments.count
-
     def batches(self) -> Iterator[Rows]:
         """All rows once more, from the first on."""
         for rows in self._partitions:
@@ -144,7 +146,7 @@ class Scan:
             found = self._partitions.reduce(work, _Summed.merge, None if wide else workers)
             if self._check is not None:
                 self._check(found.read, found.moments)
-            self._moments = found.moments
+            self._moments, self.count = found.moments, found.moments.count
         return self._moments
 
 

@@ -14,6 +14,7 @@ Summary    no        no          yes         yes
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeGuard
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from psidag.data.moments import Moments
 from psidag.data.scans import Rows as Rows
-from psidag.data.scans import Scan
+from psidag.data.scans import Scan, SummedOnce
 from psidag.system.clock import NEVER, Deadline, TimeOver
 from psidag.system.errors import InputError
 from psidag.system.parallel import Workers
@@ -121,7 +122,7 @@ class Table:
         return self._moments
 
 
-class Punctual:
+class Punctual(ABC):
     """An iterator that heeds a deadline: it raises :class:`TimeOver` instead of making anybody wait longer."""
 
     deadline: Deadline = NEVER
@@ -129,8 +130,8 @@ class Punctual:
     def __iter__(self) -> Punctual:
         return self
 
-    def __next__(self) -> Rows:
-        raise NotImplementedError
+    @abstractmethod
+    def __next__(self) -> Rows: ...
 
 
 class Stream:
@@ -252,7 +253,7 @@ class Summary:
         return self._moments
 
 
-class Adopted:
+class Adopted(SummedOnce):
     """A source of one's own that offers ``names``, ``d`` and ``moments()`` and has no rows to show."""
 
     has_rows = holds_rows = False
@@ -263,28 +264,13 @@ class Adopted:
         self.names: tuple[str, ...] = tuple(map(str, own.names))
         self._moments: Moments | None = None
 
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-    @property
-    def has_moments(self) -> bool:
-        """Whether it has been asked for them."""
-        return self._moments is not None
-
-    @property
-    def count(self) -> float | None:
-        """Number of rows, once the moments are there."""
-        return None if self._moments is None else self._moments.count
-
     def moments(self, workers: Workers | None = None) -> Moments:
         """Its moments, asked for once."""
         if self._moments is None:
             found = self._own.moments()
             if not isinstance(found, Moments) or found.d != self.d:
                 raise InputError(f"moments() of a source must give Moments of its {self.d} columns; got {found!r}")
-            self._moments = found
+            self._moments, self.count = found, found.count
         return self._moments
 
 

@@ -165,10 +165,10 @@ def select_parents(
     assign_parents(data, net, chosen.weights, np.arange(data.d))
 
 
-def set_score(data: Correlations, net: Network, objective: Objective, patience: float, max_additions: int) -> None:
+def set_score(data: Correlations, net: Network, objective: Objective, leeway: float, max_additions: int) -> None:
     """Judge the network by this score from now on.
 
-    A walk of a node along the order is given up when the score has risen by ``patience`` penalties, or when one
+    A walk of a node along the order is given up when the score has risen by ``leeway`` penalties, or when one
     node would take more than ``max_additions`` new parents. The common noise variance is taken from the
     network, and so is a bound for the variance of each node given any others, the inverse of its precision in the
     model.
@@ -176,7 +176,7 @@ def set_score(data: Correlations, net: Network, objective: Objective, patience: 
     _, variances, precisions = outline(net, data.d)
     net.configure(
         objective.n, objective.penalty, objective.known_variance(data, variances), _SLACK / precisions,
-        objective.max_parents, patience * objective.penalty, max_additions,
+        objective.max_parents, leeway * objective.penalty, max_additions,
         SMALLEST_GAIN, objective.score.policy.equivalent,
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
 
     ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
     whether it is stale, whether its regression is delicate; ``levels`` its residual variance, variance, noise variance
-    and floor. ``numbers`` are n, penalty, patience, tolerance and the least gain; ``counts`` the most parents and
+    and floor. ``numbers`` are n, penalty, leeway, tolerance and the least gain; ``counts`` the most parents and
     additions, sweeps, visits, moves and work.
     """
     edges, entries, waiting = net.sizes()

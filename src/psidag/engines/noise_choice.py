@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 
 #: Standard deviations of columns that differ by less than this share look standardised.
 _STANDARDISED = 0.01
+# Whether the choice is right on data of each kind: benchmarks/directions.md, "Choice".
 #: A prior on the spread of variances helps while the logarithms of most are within this of each other, ...
 _MOST_SPREAD = 0.5
 #: ... none is further out than this many times the spread, ...

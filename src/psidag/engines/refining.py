@@ -15,7 +15,8 @@ from psidag.stages.refinement import Climb, Cost, Parents
 
 #: Edges that are tried in one step.
 _EDGES = 256
-#: A turn is followed up if its beginning costs no more than this many edges: later ones led nowhere.
+#: A turn is followed up if its beginning costs no more than this many edges: later ones led nowhere (judged in
+#: benchmarks/directions.md, "shape: 1,000 columns").
 _WORTH = 4.0
 #: Passes over all edges at the most; after two of them nothing was found any more.
 _PASSES = 4

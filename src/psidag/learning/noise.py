@@ -18,7 +18,7 @@ from psidag.engines.sparse import Sparse
 from psidag.run.loop import Engine, Outcome, Task
 from psidag.run.status import Fitted
 from psidag.scores.equality import equality_of
-from psidag.scores.named import Noise
+from psidag.scores.named import SCORES, Noise, leaves_open, needs_shape
 from psidag.scores.score import SearchScore
 from psidag.solution.noise import NoiseModel
 from psidag.stages.noise_facts import noise_facts
@@ -34,9 +34,9 @@ def choosing(engine: Engine, noise: Noise, *, experiment: bool = False) -> Engin
         if not isinstance(engine, Sparse):
             raise InputError(f"interventions need the sparse engine, not {engine.name!r}: leave the solver out")
         return ExperimentSearch(engine, noise)
-    if noise == "nongaussian" and not isinstance(engine, Sparse):
+    if needs_shape(noise) and not isinstance(engine, Sparse):
         raise InputError(f"noise='nongaussian' needs the sparse engine, not {engine.name!r}: leave the solver out")
-    if isinstance(engine, Sparse) and isinstance(noise, str) and noise != "unequal":
+    if isinstance(engine, Sparse) and leaves_open(noise):
         return NoiseSearch(engine, noise)
     return engine
 
@@ -53,7 +53,7 @@ def noise_of(task: Task, outcome: Outcome, noise: Noise) -> NoiseModel:
     if not isinstance(noise, str):
         return NoiseModel(noise.name, noise.name, "a score of one's own")
     chosen = "unequal" if task.score.own_variances else "equal"
-    return NoiseModel(noise, chosen, "asked for" if noise == chosen else "not tested")
+    return NoiseModel(noise, chosen, "asked for" if noise in SCORES else "not tested")
 
 
 def checked(task: Task, noise: NoiseModel, weights: sp.csr_array, found: Fitted) -> NoiseModel:

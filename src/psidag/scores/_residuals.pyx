@@ -11,6 +11,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from psidag.data._entries cimport Entries, Matrix, entry, rounding
+from psidag.data._factor cimport invert_factor
 
 
 cdef enum:
@@ -89,27 +90,10 @@ cdef inline void solve(const Matrix* S, Py_ssize_t j, Fit* fit) noexcept nogil:
 
 cdef inline void invert(Fit* fit) noexcept nogil:
     """M from L."""
-    cdef Py_ssize_t a, c, h, k = fit.k, room = fit.room
-    cdef double t
-    cdef double* L = fit.L
-    cdef double* M = fit.M
-    # The inverse of the factor, below the diagonal of M, then its transpose times itself.
-    for c in range(k):
-        M[c * room + c] = L[c * room + c]
-        for a in range(c + 1, k):
-            t = 0
-            for h in range(c, a):
-                t += L[a * room + h] * M[h * room + c]
-            M[a * room + c] = -t * L[a * room + a]
-    for a in range(k):
-        for c in range(a + 1):
-            t = 0
-            for h in range(a, k):
-                t += M[h * room + a] * M[h * room + c]
-            M[a * room + c] = t
-    for a in range(k):
-        for c in range(a):
-            M[c * room + a] = M[a * room + c]
+    cdef Py_ssize_t a
+    for a in range(fit.k):
+        memcpy(fit.M + a * fit.room, fit.L + a * fit.room, (a + 1) * sizeof(double))
+    invert_factor(fit.M, fit.k, fit.room)
 
 
 cdef inline bint derive(const Matrix* S, Py_ssize_t j, Fit* base, const int32_t* parents, Py_ssize_t k,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from psidag.scores.gaussian import EQUAL, UNEQUAL
 from psidag.scores.score import SearchScore
@@ -31,3 +31,13 @@ def as_score(noise: str | SearchScore) -> SearchScore:
     if isinstance(noise, str) or not all(hasattr(noise, member) for member in ("name", "policy", "noise_variance")):
         raise InputError(f"noise must be one of {listing(list(_FIRST))}, or a score; got {noise!r}")
     return noise
+
+
+def needs_shape(noise: Noise) -> bool:
+    """Whether the shape of the noise is asked for, which only residuals of rows tell."""
+    return noise == "nongaussian"
+
+
+def leaves_open(noise: Noise) -> TypeGuard[NoiseName]:
+    """Whether something about the noise is to be found out, or tested, in the search."""
+    return isinstance(noise, str) and noise != "unequal"

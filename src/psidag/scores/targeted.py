@@ -20,7 +20,8 @@ FreeRows = Callable[[int, NDArray[np.intp]], Floats]
 
 #: Share of its variance that a node keeps at least: less is rounding.
 _FLOOR = 1e-12
-#: A further parent is tried if it gains at least this share of its price in variance alone.
+#: A further parent is tried if it gains at least this share of its price in variance alone (as in ``residual_score``;
+#: benchmarks/interventions.md judges both).
 _WORTH_TRYING = 0.5
 #: A parent takes at least this many rows in which the node was left alone: fits to fewer are no evidence.
 ROWS_FOR_A_PARENT = 4

@@ -21,7 +21,7 @@ class Network:
         sigma2: _Floats,
         floor: _Floats,
         max_parents: int,
-        patience: float,
+        leeway: float,
         max_additions: int,
         gain: float,
         neutral: bool,

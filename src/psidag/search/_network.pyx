@@ -93,13 +93,13 @@ cdef class Network:
         return self.s.sweeps, self.s.visits, self.s.moves, self.s.work
 
     def configure(self, double n, double penalty, const double[::1] sigma2, const double[::1] floor, Py_ssize_t max_parents,
-                  double patience, Py_ssize_t max_additions, double gain, bint neutral):
+                  double leeway, Py_ssize_t max_additions, double gain, bint neutral):
         """Set the score and how far a sweep goes; `gain` is the least that counts, `neutral` moves make none."""
         cdef Py_ssize_t j
         self.s.score = make_score(n, penalty)
         self.s.limits.max_parents = max_parents
         self.s.limits.max_additions = max_additions
-        self.s.patience = patience
+        self.s.leeway = leeway
         self.s.gain = gain
         self.s.tolerance = -gain if neutral else gain
         for j in range(self.s.d):

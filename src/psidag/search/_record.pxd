@@ -42,7 +42,7 @@ cdef inline void dump_nodes(
         queue[j] = s.queue[at - s.d if at >= s.d else at]
     numbers[0] = s.score.n
     numbers[1] = s.score.penalty
-    numbers[2] = s.patience
+    numbers[2] = s.leeway
     numbers[3] = s.tolerance
     numbers[4] = s.gain
     counts[0] = s.limits.max_parents
@@ -86,7 +86,7 @@ cdef inline void restore_nodes(
     for j in range(queue.shape[0]):
         enqueue(s, queue[j])
     s.score = make_score(numbers[0], numbers[1])
-    s.patience = numbers[2]
+    s.leeway = numbers[2]
     s.tolerance = numbers[3]
     s.gain = numbers[4]
     s.limits.max_parents = counts[0]

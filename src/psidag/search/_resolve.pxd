@@ -8,6 +8,7 @@ difference of large numbers. Where that could move a score, the regression is so
 from libc.math cimport sqrt
 
 from psidag.data._entries cimport Matrix, entry, rounding
+from psidag.data._factor cimport invert_factor
 from psidag.search._regression cimport Regression, add, drop
 
 
@@ -51,23 +52,7 @@ cdef inline void invert(double* A, Py_ssize_t k, Py_ssize_t room, double least) 
             t = least * own
         # The diagonal holds inverse pivots: what the lines above and below divide by.
         A[a * room + a] = 1 / sqrt(t)
-    # The factor becomes its own inverse, column by column.
-    for b in range(k):
-        for a in range(b + 1, k):
-            t = 0
-            for c in range(b, a):
-                t += A[a * room + c] * A[c * room + b]
-            A[a * room + b] = -t * A[a * room + a]
-    # The product of its transpose and itself: entries of row a and below are all that it takes.
-    for a in range(k):
-        for b in range(a + 1):
-            t = 0
-            for c in range(a, k):
-                t += A[c * room + a] * A[c * room + b]
-            A[a * room + b] = t
-    for a in range(k):
-        for b in range(a):
-            A[b * room + a] = A[a * room + b]
+    invert_factor(A, k, room)
 
 
 cdef inline void solve(const Matrix* S, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:

@@ -38,7 +38,7 @@ cdef struct State:
     double* sigma2              # by node: known noise variance, 0 where it is the node's own
     double* floor               # by node: about the least variance it can have given any others
     Limits limits
-    double patience             # a walk ends when the score has risen by this much
+    double leeway               # a walk ends when the score has risen by this much
     double tolerance            # a move must lower the score by more than this; negative: may raise it by this much
     double gain                 # scores that differ by less than this are equal but for rounding
     Rules rules

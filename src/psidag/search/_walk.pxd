@@ -94,7 +94,7 @@ cdef inline int lose_upper(const Matrix* S, State* s, int32_t v, int32_t z, Py_s
     cdef Regression* fit = s.fits + z
     cdef double after, before
     if step < 0:
-        if change[0] + least_change(s, z, fit, v, me) > s.patience:
+        if change[0] + least_change(s, z, fit, v, me) > s.leeway:
             return 0
         before = node_cost(s, v, me)
         drop_parent(S, v, me, find(me, z), s.scratch)
@@ -102,7 +102,7 @@ cdef inline int lose_upper(const Matrix* S, State* s, int32_t v, int32_t z, Py_s
             return 0
         change[0] += node_cost(s, v, me) - before
         return 1
-    if change[0] + least_change(s, v, me, z, fit) > s.patience:
+    if change[0] + least_change(s, v, me, z, fit) > s.leeway:
         return 0
     if stays_without(S, s, z, v, me, &after):
         change[0] += cost(score_of(s, z), s.sigma2[z], after, fit.k - 1) - node_cost(s, z, fit)
@@ -208,7 +208,7 @@ cdef inline int walk(const Matrix* S, State* s, int32_t v, Py_ssize_t step, Move
             move.target = t
             noted = move.others.size
             refill(&move.parents, me.parents, me.k)
-        if change > s.patience:
+        if change > s.leeway:
             break
         t += step
     move.others.size = noted

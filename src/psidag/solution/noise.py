@@ -87,15 +87,19 @@ class NoiseModel:
 
 
 def fold(ratio: float) -> str:
-    """A ratio as people say it.
+    """By how much two amounts differ of which one is this many times the other, as people say it.
 
     Examples
     --------
     >>> fold(2.73), fold(2950.0), fold(1e12)
     ('2.7-fold', '2,950-fold', 'more than a million-fold')
+    >>> fold(1.0042), fold(1.31)
+    ('by 0.42 %', 'by 31 %')
     """
     if ratio >= 1e6:
         return "more than a million-fold"
+    if ratio < 1.95:
+        return f"by {100 * (ratio - 1):.2g} %"
     return f"{ratio:.2g}-fold" if ratio < 10 else f"{ratio:,.0f}-fold"
 
 

@@ -40,7 +40,7 @@ export function neighbours(model, v) {
   return [...model.parents[v].map((k) => source[k]), ...model.children[v].map((k) => target[k])];
 }
 
-// Vertices around the given ones, nearest and most strongly joined first, at most so many.
+// Vertices around the given ones, nearest and most strongly joined first, as many as asked for at the most.
 export function around(model, centres, most, keeps = () => true) {
   const found = new Set(centres);
   let edge = [...found];
