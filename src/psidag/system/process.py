@@ -142,15 +142,16 @@ class Apart:
         ours_read, theirs_write = os.pipe()
         stdin, stdout = os.fdopen(ours_write, "wb"), os.fdopen(ours_read, "rb")
         with os.fdopen(theirs_read), os.fdopen(theirs_write, "w"):
-            while True:
-                known = bool(self._idle)
-                server = self._idle.pop() if known else _ForkServer(self._target, self._variables)
+            new = False
+            while not new:
+                try:
+                    server = self._idle.pop()
+                except IndexError:  # looked at and taken in one step: others may be at it
+                    server, new = _ForkServer(self._target, self._variables), True
                 try:
                     return server.fork((theirs_read, theirs_write, errors.fileno())), stdin, stdout
                 except OSError:  # it was killed
                     server.close()
-                if not known:
-                    break
         stdin.close()
         stdout.close()
         return None
