@@ -209,7 +209,7 @@ def large(d=2000, controls=5000, rows=50):
     shd = edge_errors(model.dag, found.dag).shd
     line(seed, "memory", shd, model.dag.n_edges, f"{spent:.0f}", f"{wall:.0f}", f"{peak / 2**20:.1f}")
     with tempfile.TemporaryDirectory() as folder:
-        table, graph = Path(folder, "cells.parquet"), Path(folder, "graph.csv")
+        table, graph = Path(folder, "cells.parquet"), Path(folder, "graph.json")
         columns = {name: made.X[:, k] for k, name in enumerate(made.names)}
         columns["guide"] = ["non-targeting" if label is None else label[0] for label in made.labels]
         pq.write_table(pa.table(columns), table, row_group_size=5000)
@@ -256,7 +256,7 @@ def by_sdcd(X, d):
     with tempfile.TemporaryDirectory() as folder:
         rows, graph = Path(folder, "rows.npz"), Path(folder, "graph.npy")
         np.savez(rows, X=X, labels=np.r_[np.full(500, -1), np.repeat(np.arange(d), 20)])
-        command = [SDCD, str(Path(__file__).with_name("peer_sdcd.py")), str(rows), str(graph)]
+        command = [SDCD, str(Path(__file__).parent / "peers" / "sdcd_graph.py"), str(rows), str(graph)]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return np.load(graph), float(said.split()[-1])
 

@@ -151,6 +151,23 @@ def test_targets_always_set_together_leave_their_edge_open():
     assert apart.graph.evidence("a", "b").delta > 50
 
 
+def test_a_direction_that_was_put_to_the_test_stands_where_what_would_follow_is_open():
+    """x was set, and c moved with it. Whether c → y, or y → c, which x would then meet in a collider, is open."""
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.normal(size=200), rng.normal(3, 1, 40)]
+    c = x + rng.normal(size=240)
+    y = 0.3 * c + rng.normal(size=240)
+    found = learn(pd.DataFrame({"x": x, "c": c, "y": y}), interventions=[None] * 200 + ["x"] * 40)
+    graph = found.graph
+    assert graph.directed_edges() == [("x", "c")]
+    assert graph.because("x", "c") == "intervention"
+    assert graph.evidence("x", "c").delta > 20
+    assert {frozenset(pair) for pair in graph.undirected_edges()} == {frozenset("cy")}
+    # Both ways are members, the collider, too.
+    for ends in (("c", "y"), ("y", "c")):
+        assert [value == 0 for value in found.effect(*ends).members] == [True, False]
+
+
 def test_batches_that_differ_do_not_direct_edges():
     model, rows = made(4)
     batch = np.arange(len(rows.X)) % 3

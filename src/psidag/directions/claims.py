@@ -296,9 +296,11 @@ class _Claims:
 
         From x → c follows c → y, for y joined to c and not to x, only if the data rule out the collider x → c ← y.
         Where they do not, x → c is not claimed either: it would decide what the data leave open. If x → c is known, it
-        stays, and c → y is as sure as the data make it; c – y is open where they speak for the collider.
+        stays, and c → y is as sure as the data make it; c – y is open where they speak for the collider. In experiments
+        all that is claimed stays, since each direction was put to the test, and c – y is open.
         """
         left_open: set[tuple[int, int, int]] = set()
+        stays = (self.reason == REASONS.index("knowledge")) | (self.grounds.experiment is not None)
         while True:
             graph = self._concluded(left_open)
             rows = self._rows(graph.sources[graph.derived], graph.targets[graph.derived])
@@ -311,19 +313,13 @@ class _Claims:
             if not follows.any():
                 return graph
             delta, probability = self._collider_evidence(rows[follows], held)
-            weak = probability < MARK
             rows, premises = rows[follows], [each for each in premises if each]
-            demoted = {
-                x: (delta[k], probability[k])
-                for k in np.flatnonzero(weak).tolist()
-                for x in premises[k]
-                if self.reason[x] != REASONS.index("knowledge")
-            }
-            for x, (of_consequence, surely) in demoted.items():
-                self.reason[x], self.delta[x], self.probability[x] = NOTHING, of_consequence, surely
+            demoted = {x: k for k in np.flatnonzero(probability < MARK).tolist() for x in premises[k] if not stays[x]}
+            for x, k in demoted.items():
+                self.reason[x], self.delta[x], self.probability[x] = NOTHING, delta[k], probability[k]
             if demoted:
                 continue
-            weak = probability < 0.5
+            weak = probability < np.where(graph.reason[at[rows]] == REASONS.index("knowledge"), 0.5, MARK)
             avoided = {
                 (min(x, y), c, max(x, y))
                 for c, y in self._pairs(rows[weak])

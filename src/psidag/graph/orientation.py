@@ -157,6 +157,25 @@ def open_colliders(graph: PartialGraph, dag: DAG) -> set[tuple[int, int, int]]:
     return found
 
 
+def undecided_colliders(graph: PartialGraph) -> set[tuple[int, int, int]]:
+    """The colliders a → b ← c of unjoined a and c that a graph with a → b – c leaves open.
+
+    Examples
+    --------
+    >>> undecided_colliders(PartialGraph.from_edges([("a", "b")], [("b", "c")]))
+    {(0, 1, 2)}
+    """
+    joined = neighbours(graph)
+    into = [set[int]() for _ in joined]
+    for i, j in zip(graph.sources[graph.directed].tolist(), graph.targets[graph.directed].tolist(), strict=True):
+        into[j].add(i)
+    found: set[tuple[int, int, int]] = set()
+    for i, j in zip(graph.sources[~graph.directed].tolist(), graph.targets[~graph.directed].tolist(), strict=True):
+        for b, c in ((i, j), (j, i)):
+            found.update((min(a, c), b, max(a, c)) for a in into[b] - joined[c])
+    return found
+
+
 class _Closure:
     """Edges on their way from undirected to directed, the strongest first."""
 

@@ -45,7 +45,21 @@ Learned: TypeAlias = tuple[sp.csr_array, NDArray[np.bool_], bool]
 
 
 class BootstrapInterrupted(KeyboardInterrupt):
-    """Ctrl-C during the bootstrap; ``confidence`` has the replicates until then."""
+    """Ctrl-C during the bootstrap; ``confidence`` has the replicates until then, and ``resume=`` goes on from it.
+
+    Examples
+    --------
+    >>> from psidag.simulate import simulate
+    >>> class Hurried:
+    ...     def map(self, work, items):
+    ...         yield work(next(iter(items)))
+    ...         raise KeyboardInterrupt  # as Ctrl-C does
+    >>> try:
+    ...     bootstrap(simulate("ER2", d=6, n=200, seed=0).X, replicates=20, random_state=0, n_jobs=Hurried())
+    ... except BootstrapInterrupted as stopped:
+    ...     stopped.confidence.replicates, stopped.confidence.status.code
+    (1, 'interrupted')
+    """
 
     def __init__(self, confidence: Confidence) -> None:
         super().__init__(str(confidence.status))

@@ -25,7 +25,19 @@ from psidag.system.parallel import Jobs, workers
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during learning; ``solution`` is the best DAG until then."""
+    """Ctrl-C during learning; ``solution`` is the best DAG until then.
+
+    Examples
+    --------
+    >>> from psidag.simulate import simulate
+    >>> def press(*progress):
+    ...     raise KeyboardInterrupt  # as Ctrl-C does
+    >>> try:
+    ...     learn_dag(simulate("ER2", d=6, n=200, seed=0).X, random_state=0, callback=press)
+    ... except Interrupted as stopped:
+    ...     stopped.solution.status.code, stopped.solution.dag.d
+    ('interrupted', 6)
+    """
 
     def __init__(self, solution: Solution) -> None:
         super().__init__(str(solution.status))

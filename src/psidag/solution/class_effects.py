@@ -15,7 +15,7 @@ from psidag.data.row_counts import by_group
 from psidag.data.sources import Table
 from psidag.graph.dag import DAG
 from psidag.graph.extension import extension
-from psidag.graph.orientation import ContradictionError, neighbours, open_colliders
+from psidag.graph.orientation import ContradictionError, neighbours, open_colliders, undecided_colliders
 from psidag.graph.partial import PartialGraph
 from psidag.graph.separation import implied_covariance
 from psidag.solution.effects import total_effects
@@ -98,7 +98,7 @@ def possible_parents(dag: DAG, graph: PartialGraph, node: int) -> Iterator[tuple
             f"{graph.names[node]!r} has {len(free)} edges of open direction, too many to try them all: direct some of "
             "them by knowledge"
         )
-    possible = open_colliders(graph, dag)
+    possible = open_colliders(graph, dag) | undecided_colliders(graph)
     joined = neighbours(graph)
 
     def collides(a: int, b: int) -> bool:

@@ -1,6 +1,6 @@
 """SDCD on rows that another process has drawn: its packages (pandas 1, NumPy 1) do not go with those of psidag.
 
-    python benchmarks/peer_sdcd.py ROWS.npz GRAPH.npy
+    python benchmarks/peers/sdcd_graph.py ROWS.npz GRAPH.npy
 
 ``ROWS.npz`` holds ``X`` and ``labels``, the number of the column that was set in each row or -1. The graph goes to
 ``GRAPH.npy``; processor seconds are printed.
