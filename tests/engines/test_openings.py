@@ -102,6 +102,24 @@ def test_what_is_said_of_openings():
     assert "raise restarts" in Openings(1.0, 5, 0, gained=1.0).message(9.0, [])
 
 
+def test_what_is_said_where_openings_were_cut_short():
+    penalty = 9.0
+    assert "no neighbourhood had been opened yet" in Openings(1.0).standing(penalty)
+    assert Openings(1.0, 40, 40).standing(penalty) == "40 neighbourhoods had been opened, all without a gain"
+    gaining = Openings(1.0, 40, 3, gained=90.0).standing(penalty)
+    assert "still gaining" in gaining
+    assert "10 penalties, the last 3 none" in gaining
+    assert "still gaining" not in Openings(1.0, 40, 30, gained=90.0).standing(penalty)
+
+
+def test_a_search_that_time_ends_says_how_openings_stood():
+    X = simulate("ER2", n=200, d=10, seed=0).X
+    cut = learn(X, restarts=10**9, max_time=0.5)
+    assert cut.status.code == "time_limit"
+    assert "neighbourhoods had been opened" in cut.status.message
+    assert "neighbourhoods were opened" in learn(X).status.message
+
+
 def test_forged_openings_are_refused():
     held = tuple(Openings(1.0, contested=((0, 9),)))
     with pytest.raises(ValueError, match="contested"):

@@ -34,6 +34,12 @@ def test_standardised_data_and_unequal_noise_are_noticed():
     assert sentences(unequal, noise="unequal") == sentences(unequal) == ""
 
 
+def test_how_sure_the_search_is_stands_among_the_diagnostics():
+    solution = learn_dag(simulate("ER2", d=20, n=500, seed=0).X, random_state=0)
+    assert solution.diagnostics().search == str(solution.status)
+    assert "neighbourhoods were opened" in str(solution.diagnostics())
+
+
 def test_one_odd_column_is_enough():
     X = simulate("ER2", d=50, n=2000, seed=0).X
     X[:, 7] *= 1000

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
-from psidag.engines.moves import empty_network
+from psidag.engines.moves import Fits, empty_network
 from psidag.graph.constraints import BoundConstraints
 from psidag.search._network import Network
-from psidag.system.tree import stored_array
+from psidag.system.tree import stored_array, stored_order
 
 Ints = NDArray[np.int32]
 
@@ -92,3 +92,13 @@ def _check_lists(order: Ints, nodes: Ints, parents: Ints, children: Ints) -> Non
     mirrored = np.repeat(np.arange(d), children_of) * d + children
     if not np.array_equal(np.sort(tails * d + heads), np.sort(mirrored)) or len(np.unique(mirrored)) != edges:
         raise ValueError("a network whose parents and children do not agree")
+
+
+def stored_fits(held: Any, d: int) -> Fits | None:
+    """A DAG out of a file."""
+    if held is None:
+        return None
+    order, weights, variance = stored_order(held[0], d), held[1], stored_array(held[2], (d,))
+    if order is None or weights.shape != (d, d):
+        raise ValueError("a DAG that does not fit the columns")
+    return Fits(order, weights, variance)

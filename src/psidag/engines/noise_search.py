@@ -174,6 +174,10 @@ class NoiseSearch:
         """The weights in the units of the data."""
         return best if best.fitted is not None else self.search.finish(task, state.search, best)
 
+    def standing(self, state: State) -> str:
+        """That of the search, where it is under way."""
+        return self.search.standing(state.search) if state.climb is None else ""
+
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
         climb = None if state.climb is None else (state.climb.graph(), tuple(sorted(state.climb.stale)))

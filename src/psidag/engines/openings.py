@@ -85,6 +85,16 @@ class Openings(NamedTuple):
             parts.append(f"within one penalty there are graphs that differ in {listing(edges, limit=_NAMED)}")
         return "; ".join(parts)
 
+    def standing(self, penalty: float) -> str:
+        """How far they had come when time was over."""
+        if not self.made:
+            return "no neighbourhood had been opened yet: the search may be stuck, give it more time"
+        so_far = f"{self.made} neighbourhoods had been opened"
+        if not self.gained:
+            return f"{so_far}, all without a gain"
+        still = "were still gaining: give it more time" if self.idle < self.made / 2 else "had gained"
+        return f"{so_far} and {still} ({self.gained / penalty:.3g} penalties, the last {self.idle} none)"
+
 
 def before_openings(data: Correlations, net: Network) -> Openings:
     """None yet, after a search: its work is that of the network, of the correlations and of the first order."""

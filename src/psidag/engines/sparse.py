@@ -36,7 +36,7 @@ from psidag.engines.moves import (
     select_parents,
     set_score,
 )
-from psidag.engines.network_state import dump_network, restore_network
+from psidag.engines.network_state import dump_network, restore_network, stored_fits
 from psidag.engines.openings import Openings, before_openings, open_some, stored_openings
 from psidag.graph.order import Order, order_change
 from psidag.run.loop import Progress, Task
@@ -46,7 +46,6 @@ from psidag.search._network import Network, drain, resample
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
-from psidag.system.tree import stored_array, stored_order
 
 #: From this many columns on the first order and parents come from lists of correlated columns (benchmarks/engines.md,
 #: "large", has the time and the errors with and without them).
@@ -228,6 +227,10 @@ class Sparse:
         fitted = found.fitted(state.data, known, f"by evidence in the search, penalty {state.penalty:.2f}")
         return Candidate(best.order, found.weights, best.loss, fitted)
 
+    def standing(self, state: State) -> str:
+        """Whether openings were still gaining when the search was stopped."""
+        return state.openings.standing(state.penalty) if state.openings is not None and state.opening else ""
+
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
         kept = state._asdict()
@@ -248,7 +251,7 @@ class Sparse:
             levels=levels,
             confirmed=bool(held["confirmed"]),
             tried=frozenset(tuple(map(int, trial)) for trial in held["tried"]),
-            closed=_fits(held["closed"], d),
+            closed=stored_fits(held["closed"], d),
             best=float(held["best"]),
             quiet=int(held["quiet"]),
             openings=stored_openings(held["openings"], d),
@@ -387,13 +390,3 @@ class Sparse:
 def _listing_threshold(data: Correlations, penalty: float) -> float:
     """A squared correlation worth listing: at 100,000 columns four standard errors away from zero."""
     return penalty / (2 * data.count)
-
-
-def _fits(held: Any, d: int) -> Fits | None:
-    """A DAG out of a file."""
-    if held is None:
-        return None
-    order, weights, variance = stored_order(held[0], d), held[1], stored_array(held[2], (d,))
-    if order is None or weights.shape != (d, d):
-        raise ValueError("a DAG that does not fit the columns")
-    return Fits(order, weights, variance)

@@ -161,6 +161,15 @@ class Laborious(Protocol):
         ...
 
 
+@runtime_checkable
+class Candid(Protocol):
+    """An engine that can say how far a search had come that was cut short."""
+
+    def standing(self, state: Any) -> str:
+        """In a few words; empty if there is nothing to say."""
+        ...
+
+
 class Snapshot(NamedTuple):
     """A run between two steps: the engine's state, the trace, the best DAG, seconds so far, and how it ended if so."""
 
@@ -258,6 +267,8 @@ def run(
         status = Status("memory_limit", f"memory ran out{_so_far(at.trace)}: use fewer columns or a larger machine")
     if status.code == "time_limit" and not begun:
         return Outcome(_nothing(task), at.trace, _too_little_time(search, task.d), at.state)
+    if not status.ok and isinstance(engine, Candid) and (standing := engine.standing(at.state)):
+        status = status._replace(message=f"{status.message}; {standing}")
     best = engine.conclude(task, at.state) if at.best is None else at.best
     return Outcome(engine.finish(task, at.state, best), at.trace, status, at.state)
 

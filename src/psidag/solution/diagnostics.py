@@ -35,12 +35,17 @@ class Diagnostics:
         How many times larger residual variances are at the ninth decile than at the first; 1 when equal.
     rows_per_column : float
         Number of rows over number of columns.
+    search : str
+        How the search ended, and how sure that is: how often neighbourhoods of the graph were opened and found again,
+        how much higher the scores were that others ended with, and which edges graphs of nearly the same score have
+        otherwise.
     """
 
     var_sortability: float
     r2_sortability: float
     variance_ratio: float
     rows_per_column: float
+    search: str = ""
 
     def __str__(self) -> str:
         return "\n".join(
@@ -49,11 +54,12 @@ class Diagnostics:
                 f"R2-sortability    {self.r2_sortability:.2f}   the same for explained variance, whatever the units",
                 f"variance ratio    {self.variance_ratio:.2f}   residual variances, ninth decile over first",
                 f"rows per column   {self.rows_per_column:.3g}",
+                *([f"search            {self.search}"] if self.search else []),
             ]
         )
 
 
-def diagnose(dag: DAG, variance: Floats, residual_variance: Floats, count: float) -> Diagnostics:
+def diagnose(dag: DAG, variance: Floats, residual_variance: Floats, count: float, search: str = "") -> Diagnostics:
     """Diagnostics of a fitted model, from its own equations: no second look at the data, and sparse throughout."""
     noise = np.where(residual_variance > 0, residual_variance, np.inf)
     W = dag.weights
@@ -65,6 +71,7 @@ def diagnose(dag: DAG, variance: Floats, residual_variance: Floats, count: float
         r2_sortability=sortability(dag, explained),
         variance_ratio=variance_ratio(residual_variance),
         rows_per_column=count / dag.d,
+        search=search,
     )
 
 

@@ -146,8 +146,8 @@ class Solution:
         return replace(self, confidence=confidence)
 
     def diagnostics(self) -> Diagnostics:
-        """How far the directions rest on the units of the columns, and whether noise variances are equal."""
-        return diagnose(self.dag, self.variance, self.residual_variance, self.n_samples)
+        """How far directions rest on the units of the columns, whether noise variances are equal, how sure the search is."""
+        return diagnose(self.dag, self.variance, self.residual_variance, self.n_samples, str(self.status))
 
     def score(self, data: Any, interventions: Any = None) -> float:
         """Mean log-likelihood of rows under the model with Gaussian noise; higher is better.
