@@ -33,8 +33,8 @@ def settled(seed, noise, known=None, penalty=9.0):
 def open_one(data, net, centre, seed, neighbours=8, most=10**9):
     changes = np.zeros(1)
     pairs = open_neighbourhoods(
-        data.entries, net, np.array([centre], np.int32), neighbours, seed, 9.0, 9.0, most, EVERYONE.start,
-        EVERYONE.items, changes,
+        data.entries, net, np.array([centre], np.int32), neighbours, seed, 9.0, most, EVERYONE.start, EVERYONE.items,
+        changes,
     )  # fmt: skip
     return float(changes[0]), pairs
 
@@ -87,10 +87,16 @@ def test_openings_of_the_same_seed_give_the_same_bits(seed):
 def test_openings_end_by_their_number_or_by_the_rule():
     assert Openings(1e9, made=3).over(100, 3)
     assert not Openings(1e9, made=2).over(100, 3)
-    assert not Openings(1e9, made=90, idle=23, idle_work=1e9).over(100, None)
-    assert not Openings(1e9, made=90, idle=30, idle_work=1e8).over(100, None)
-    assert Openings(1e9, made=90, idle=30, idle_work=1e9).over(100, None)
+    assert not Openings(1e9, made=90, idle=30, idle_work=1.9e9, work=1.9e9).over(100, None)
+    assert Openings(1e9, made=90, idle=30, idle_work=2.1e9, work=2.1e9).over(100, None)
+    assert Openings(1e9, made=90, idle=30, idle_work=2.1e9 / 8, work=2.1e9 / 8).over(1000, None)
     assert Openings(1e9, made=90, idle=6).over(3, None)
+
+
+def test_openings_go_on_longer_where_they_have_gained_and_for_some_work_however_short_the_search_was():
+    assert not Openings(1e9, made=90, idle=30, idle_work=2.1e9, work=3e9).over(100, None)
+    assert not Openings(1.0, made=9, idle=9, idle_work=1e6, work=1e6).over(100, None)
+    assert Openings(1.0, made=9, idle=9, idle_work=1e8, work=1e8).over(100, None)
 
 
 def test_what_is_said_of_openings():

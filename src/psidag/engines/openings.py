@@ -16,12 +16,13 @@ from psidag.scores.policy import Policy
 from psidag.search._network import Network, open_neighbourhoods
 from psidag.system.errors import listing
 
-#: Openings in a row without a gain may take this share of the work of the search, up to 600 columns; less beyond.
-_SHARE, _COLUMNS = 0.4, 600
-#: But this many are made whatever they take, fewer of many columns; and never more than twice as many as columns.
-_LEAST, _LEAST_PAIRS, _FEWEST = 24, 4000, 4
-#: Work that an opening may take whatever the search took.
-_LEAST_WORK = 4e6
+#: Openings in a row without a gain may take twice the work of the search, and with more than half so many columns
+#: less, in proportion. But so much work, some hundredths of a second, is never too much.
+_TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 5e6
+#: An opening may take this share of that.
+_ONE = 0.125
+#: And there are never more of them in a row than this many times the columns.
+_TIMES = 2
 #: A gain is worth going on for if it is this share of a penalty.
 _WORTH = 0.05
 #: Work of one slice, a fraction of a second, and openings in it.
@@ -58,17 +59,11 @@ class Openings(NamedTuple):
         """Whether there have been enough: as many as were asked for, or by the rule."""
         if wanted is not None:
             return self.made >= wanted
-        few, share = self._budget(d)
-        return self.idle >= 2 * d or (self.idle >= few and self.idle_work >= share)
+        return self.idle >= _TIMES * d or self.idle_work >= self.patience(d)
 
-    def most_work(self, d: int) -> int:
-        """What one opening may take: where moves spread through the whole graph, few of them would take it all."""
-        few, share = self._budget(d)
-        return int(max(_LEAST_WORK, share / few))
-
-    def _budget(self, d: int) -> tuple[int, float]:
-        """How many openings are made at least, and what they may take in a row without a gain."""
-        return min(_LEAST, max(_FEWEST, _LEAST_PAIRS // d)), _SHARE * self.own * min(1.0, _COLUMNS / d)
+    def patience(self, d: int) -> float:
+        """The work that openings may take in a row without a gain; what it took to gain counts as that of the search."""
+        return max(_LEAST_WORK, (self.own + self.work - self.idle_work) * min(_TWICE, _COLUMNS / d))
 
     def message(self, penalty: float, names: Sequence[str]) -> str:
         """How sure the answer is, in a sentence."""
@@ -114,15 +109,15 @@ def open_some(
     policy = objective.score.policy
     set_score(data, net, objective, *policy.opened)
     fits = read(net, data.d)
-    each = before.work / before.made if before.made else _SLICE
-    few = int(min(_MOST, max(1.0, _SLICE / max(each, 1.0))))
-    if wanted is not None:
-        few = min(few, wanted - before.made)
+    patience = before.patience(data.d)
+    each = max(before.work / before.made, 1.0) if before.made else _SLICE
+    left = math.inf if wanted is not None else patience - before.idle_work
+    few = int(min(_MOST, max(1.0, min(_SLICE, left) / each), math.inf if wanted is None else wanted - before.made))
     centres = _centres(data, objective, fits, few, rng)
     changes, begun = np.zeros(few), net.counters[3]
     pairs = open_neighbourhoods(
-        data.entries, net, centres.astype(np.int32), policy.neighbours, int(rng.integers(2**63)), policy.raised,
-        objective.penalty, before.most_work(data.d), near.start, near.items, changes,
+        data.entries, net, centres.astype(np.int32), policy.neighbours, int(rng.integers(2**63)), objective.penalty,
+        int(_ONE * patience), near.start, near.items, changes,
     )  # fmt: skip
     work = float(net.counters[3] - begun)
     return _counted(before, changes, work, _joined(pairs, policy), objective.penalty)

@@ -104,16 +104,13 @@ class Unequal(GaussianScore):
     title: ClassVar[str] = "unequal noise variances"
     own_variances: ClassVar[bool] = True
     # The way to a better order leads over higher ground: shorter schedules and walks are twice as fast and get stuck on
-    # dense graphs (benchmarks/engines.md, "hard"); openings free the few that get stuck even so (benchmarks/stuck.md),
-    # small ones at a low price more of them, since moves that change nothing carry what is opened far.
+    # dense graphs (benchmarks/engines.md, "hard"); openings free nearly all that get stuck even so (benchmarks/stuck.md).
     policy: ClassVar[Policy] = Policy(
         levels=tuple(2.0**k for k in range(9, -1, -1)),
         reach=100.0,
         additions=30,
         grown=False,
         equivalent=True,
-        neighbours=4,
-        raised=3.0,
     )
 
     def noise_variance(self, residual_variance: Floats) -> Floats:

@@ -33,10 +33,7 @@ class Policy:
     opened : (float, int)
         The same two while a neighbourhood is open.
     neighbours : int
-        A neighbourhood that is opened has no more neighbours than this, at random: all those of a hub would be the
-        graph.
-    raised : float
-        The price of opened nodes begins this many times as high, and comes down in steps of three.
+        A neighbourhood that is opened has no more neighbours than this: few are enough, and cost little.
     """
 
     levels: tuple[float, ...]
@@ -46,8 +43,7 @@ class Policy:
     equivalent: bool
     far: tuple[float, int] = (100.0, 30)
     opened: tuple[float, int] = (5.0, 8)
-    neighbours: int = 8
-    raised: float = 9.0
+    neighbours: int = 2
 
 
 def rounded_loss(loss: float, numbers: float) -> float:

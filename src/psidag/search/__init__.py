@@ -21,11 +21,10 @@ nowhere else.
 4. The queue is a ring of ``waiting`` different nodes from ``head`` on, and ``queued`` marks just these.
 5. ``marks`` are all 0.
 6. A node whose parents have changed is ``stale`` until additions to it have been looked for.
-7. ``open`` and the journal's ``noted`` are all 0, and no trial is under way.
+7. The journal's ``noted`` are all 0, and no trial is under way.
 
 **Indices.** By node: ``fits``, ``children``, ``place``, ``sigma2``, ``floor``, ``queued``, ``stale``, all prior
-knowledge, ``open`` (who is judged by the ``raised`` score in a trial). By place: ``order``,
-``marks``. ``find`` gives a number among the parents of one node.
+knowledge. By place: ``order``, ``marks``. ``find`` gives a number among the parents of one node.
 
 **Who changes what.** Edges change in ``set_parents`` alone (and ``restore_fits``), the order in ``shift``,
 ``bring_forward`` and ``random_order`` alone. Walks and additions try things out on ``me`` and ``other`` and leave the

@@ -13,7 +13,7 @@ from psidag.search._regression cimport (
     WIDE, Regression, combine, conditional_variances, copy, is_rounding, real, reserve,
 )
 from psidag.search._resolve cimport add_parent
-from psidag.search._state cimport State, move_before, node_cost, pays, reselect, score_of, set_parents
+from psidag.search._state cimport State, move_before, node_cost, pays, reselect, set_parents
 
 
 cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) except -1 nogil:
@@ -67,7 +67,7 @@ cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j,
     count[0] = 0
     if not s.stale[j] or fit.k >= s.limits.max_parents or is_rounding(S, fit.v, fit.variance):
         return 0
-    search.least = least_gain(score_of(s, j), s.sigma2[j], fit.v)
+    search.least = least_gain(&s.score, s.sigma2[j], fit.v)
     search.room = room
     search.found = found
     search.gains = gains
@@ -117,7 +117,7 @@ cdef inline void end_node(State* s, Search* search, int32_t j) noexcept nogil:
     cdef Py_ssize_t a
     cdef Regression* fit = s.fits + j
     for a in range(search.count[0]):
-        search.gains[a] = node_cost(s, j, fit) - cost(score_of(s, j), s.sigma2[j], fit.v - search.gains[a], fit.k + 1)
+        search.gains[a] = node_cost(s, j, fit) - cost(&s.score, s.sigma2[j], fit.v - search.gains[a], fit.k + 1)
     for a in range(fit.k):
         search.below[fit.parents[a]] = 0
     for a in range(search.family.size):

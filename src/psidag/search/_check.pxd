@@ -27,7 +27,7 @@ cdef inline const char* broken_order(State* s) noexcept nogil:
             return "order and place are not inverse"
         if s.marks[t]:
             return "a mark was left"
-        if s.open[t] or s.journal.on or s.journal.noted[t]:
+        if s.journal.on or s.journal.noted[t]:
             return "a trial was left"
         if s.rules.ordered:
             for a in range(t):

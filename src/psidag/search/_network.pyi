@@ -86,7 +86,6 @@ def open_neighbourhoods(
     centres: _Ints,
     neighbours: int,
     seed: int,
-    raised: float,
     near_miss: float,
     most: int,
     near_start: _Longs,

@@ -46,10 +46,9 @@ cdef class Network:
         s.order = <int32_t*> zeros(3 * d, sizeof(int32_t))
         s.place = s.order + d
         s.queue = s.order + 2 * d
-        s.queued = <uint8_t*> zeros(4 * d, 1)
+        s.queued = <uint8_t*> zeros(3 * d, 1)
         s.marks = s.queued + d
         s.stale = s.queued + 2 * d
-        s.open = s.queued + 3 * d
         open_journal(&s.journal, d)
         s.scratch = <double*> zeros(WIDE * d, sizeof(double))
         for j in range(d):
@@ -328,15 +327,14 @@ def drain(Entries S, Network net, Py_ssize_t sweeps):
 
 
 def open_neighbourhoods(Entries S, Network net, const int32_t[::1] centres, Py_ssize_t neighbours, uint64_t seed,
-                        double raised, double near_miss, int64_t most, const int64_t[::1] near_start,
-                        const int32_t[::1] near, double[::1] changes):
+                        double near_miss, int64_t most, const int64_t[::1] near_start, const int32_t[::1] near,
+                        double[::1] changes):
     """Open the neighbourhoods of these nodes, one after the other, in place, and keep those of which a lower score comes.
 
-    A neighbourhood is a node with its neighbours, or `neighbours` of them at random. Their price begins `raised` times as
-    high and comes down to what it is. What the score of each trial was, relative to that before it, is in `changes`, kept
-    or not; it is infinite where a trial was given up after `most` work. Returns pairs of nodes, tail after head, that
-    trials which ended within `near_miss` of the score have otherwise. Nothing may be queued or stale. The lists are for
-    where no matrix is held.
+    A neighbourhood is a node with up to `neighbours` of its neighbours, at random. What the score of each trial was,
+    relative to that before it, is in `changes`, kept or not; it is infinite where a trial was given up after `most` work.
+    Returns pairs of nodes, tail after head, that trials which ended within `near_miss` of the score have otherwise.
+    Nothing may be queued or stale. The lists are for where no matrix is held.
     """
     cdef State* s = &net.s
     cdef Trials trials
@@ -347,7 +345,7 @@ def open_neighbourhoods(Entries S, Network net, const int32_t[::1] centres, Py_s
             open_trials(&S.matrix, s, &trials)
             for a in range(centres.shape[0]):
                 changes[a] = open_around(
-                    &S.matrix, s, &trials, centres[a], neighbours, &state, raised, near_miss, most, near_start, near
+                    &S.matrix, s, &trials, centres[a], neighbours, &state, near_miss, most, near_start, near
                 )
         return [trials.contested.items[a] for a in range(trials.contested.size)]
     finally:

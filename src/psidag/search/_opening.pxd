@@ -2,9 +2,8 @@
 """Openings: a neighbourhood loses its edges, finds others, and keeps them if the score is lower; else all is as it was.
 
 A search that is stuck has a few nodes wrong and their neighbourhoods bent to fit: no move of single nodes undoes that.
-An opening takes the edges of a node and of its neighbours out, puts these nodes in another sequence, and lets the search
-go on from there, at a price that is raised for the opened nodes alone and comes down to what it was. It costs what
-it touches.
+An opening takes the edges of a node and of a few neighbours out, puts these nodes in another sequence, and lets the search
+go on from there. It costs what it touches.
 """
 
 from libc.math cimport INFINITY
@@ -13,9 +12,8 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from psidag.data._entries cimport Matrix
-from psidag.scores._score cimport make_score
 from psidag.search._additions cimport Looker, close_looker, look, looking, open_looker, take_found
-from psidag.search._chance cimport shuffle
+from psidag.search._chance cimport draw, shuffle
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._regression cimport Regression, find
 from psidag.search._state cimport State, dequeue, enqueue, node_cost, queue_touched, set_parents
@@ -23,7 +21,6 @@ from psidag.search._walk cimport sweep
 
 
 cdef enum:
-    STEP = 3                    # by which the raised price comes down
     SHARE = 4                   # in one round a node may gain one parent and this share of those that it has
 
 
@@ -38,8 +35,8 @@ cdef struct Found:
 cdef struct Trials:
     # Scratch of the openings of one call.
     Looker looker
-    Bag hood                    # a node and its neighbours
-    Bag opened                  # these, and children of theirs that lost a parent
+    Bag opened                  # a node and neighbours of it, then children of theirs that lost a parent
+    Py_ssize_t hood             # how many of these are no such children
     Bag parents                 # additions, node after node
     Found* found                # the largest gain first
     Bag contested               # tail, head of edges that a trial of nearly the same score has otherwise
@@ -55,7 +52,6 @@ cdef inline int open_trials(const Matrix* S, State* s, Trials* trials) except -1
 
 cdef inline void close_trials(Trials* trials) noexcept nogil:
     close_looker(&trials.looker)
-    free(trials.hood.items)
     free(trials.opened.items)
     free(trials.parents.items)
     free(trials.contested.items)
@@ -69,7 +65,7 @@ cdef inline void begin_trial(State* s) noexcept nogil:
 
 
 cdef inline double trial_change(State* s) noexcept nogil:
-    """By how much the score has changed since the trial began, at the price of all nodes."""
+    """By how much the score has changed since the trial began."""
     cdef Py_ssize_t a
     cdef double change = 0
     for a in range(s.journal.size):
@@ -103,43 +99,52 @@ cdef inline void end_trial(State* s, bint keep) noexcept nogil:
 
 
 cdef inline int choose_hood(State* s, Trials* trials, int32_t centre, Py_ssize_t most, uint64_t* seed) except -1 nogil:
-    """The centre and its neighbours, or `most` of them at random, marked as open."""
+    """The centre and some of its neighbours at random, up to `most`: the first `hood` of those that are opened."""
     cdef Py_ssize_t a
-    trials.hood.size = 0
-    push(&trials.hood, centre)
-    for a in range(s.fits[centre].k):
-        push(&trials.hood, s.fits[centre].parents[a])
-    for a in range(s.children[centre].size):
-        push(&trials.hood, s.children[centre].items[a])
-    if trials.hood.size > most + 1:
-        shuffle(trials.hood.items + 1, trials.hood.size - 1, seed)
-        trials.hood.size = most + 1
     trials.opened.size = 0
-    for a in range(trials.hood.size):
-        s.open[trials.hood.items[a]] = 1
-        push(&trials.opened, trials.hood.items[a])
+    push(&trials.opened, centre)
+    for a in range(s.fits[centre].k):
+        push(&trials.opened, s.fits[centre].parents[a])
+    for a in range(s.children[centre].size):
+        push(&trials.opened, s.children[centre].items[a])
+    shuffle(trials.opened.items + 1, trials.opened.size - 1, seed)
+    trials.hood = 1 + <Py_ssize_t> (draw(seed) % <uint64_t> (most + 1))
+    if trials.hood > trials.opened.size:
+        trials.hood = trials.opened.size
+    trials.opened.size = trials.hood
     return 0
 
 
+cdef inline bint in_hood(Trials* trials, int32_t v) noexcept nogil:
+    cdef Py_ssize_t a
+    for a in range(trials.hood):
+        if trials.opened.items[a] == v:
+            return True
+    return False
+
+
 cdef inline int take_edges_out(const Matrix* S, State* s, Trials* trials) except -1 nogil:
-    """Take out all edges of the neighbourhood but the required ones; who loses a parent is open, too."""
+    """Take out all edges of the neighbourhood but the required ones, and queue it with those that lose a parent."""
     cdef Py_ssize_t a, h
-    cdef int32_t child, i
-    for a in range(trials.hood.size):
-        for h in range(s.children[trials.hood.items[a]].size):
-            child = s.children[trials.hood.items[a]].items[h]
-            if not s.open[child]:
-                s.open[child] = 2
+    cdef int32_t v, child
+    for a in range(trials.hood):
+        enqueue(s, trials.opened.items[a])
+    for a in range(trials.hood):
+        v = trials.opened.items[a]
+        for h in range(s.children[v].size):
+            child = s.children[v].items[h]
+            if not s.queued[child]:
+                enqueue(s, child)
                 push(&trials.opened, child)
     for a in range(trials.opened.size):
-        child = trials.opened.items[a]
+        v = trials.opened.items[a]
         s.candidates.size = 0
-        if s.open[child] == 2:
-            for h in range(s.fits[child].k):
-                i = s.fits[child].parents[h]
-                if s.open[i] != 1:
-                    push(&s.candidates, i)
-        set_parents(S, s, child, s.candidates.items, s.candidates.size)
+        if a >= trials.hood:
+            for h in range(s.fits[v].k):
+                if not in_hood(trials, s.fits[v].parents[h]):
+                    push(&s.candidates, s.fits[v].parents[h])
+        set_parents(S, s, v, s.candidates.items, s.candidates.size)
+        s.stale[v] = 1
     return 0
 
 
@@ -149,12 +154,12 @@ cdef inline int mix_places(State* s, Trials* trials, uint64_t* seed) except -1 n
     if s.rules.ordered:
         return 0
     s.aside.size = 0
-    for a in range(trials.hood.size):
-        push(&s.aside, s.place[trials.hood.items[a]])
+    for a in range(trials.hood):
+        push(&s.aside, s.place[trials.opened.items[a]])
     shuffle(s.aside.items, s.aside.size, seed)
-    for a in range(trials.hood.size):
-        s.place[trials.hood.items[a]] = s.aside.items[a]
-        s.order[s.aside.items[a]] = trials.hood.items[a]
+    for a in range(trials.hood):
+        s.place[trials.opened.items[a]] = s.aside.items[a]
+        s.order[s.aside.items[a]] = trials.opened.items[a]
     return 0
 
 
@@ -211,14 +216,6 @@ cdef inline void forget(State* s) noexcept nogil:
     memset(s.stale, 0, s.d)
 
 
-cdef inline int queue_opened(State* s, Trials* trials) except -1 nogil:
-    cdef Py_ssize_t a
-    for a in range(trials.opened.size):
-        enqueue(s, trials.opened.items[a])
-        s.stale[trials.opened.items[a]] = 1
-    return 0
-
-
 cdef inline int note_contested(State* s, Trials* trials) except -1 nogil:
     """Note the edges that nodes have now and had not before the trial, and the other way round."""
     cdef Py_ssize_t a, h
@@ -240,32 +237,19 @@ cdef inline int note_contested(State* s, Trials* trials) except -1 nogil:
 
 
 cdef inline double open_around(const Matrix* S, State* s, Trials* trials, int32_t centre, Py_ssize_t neighbours,
-                               uint64_t* seed, double raised, double near_miss, int64_t most,
-                               const int64_t[::1] near_start, const int32_t[::1] near) except? -1 nogil:
+                               uint64_t* seed, double near_miss, int64_t most, const int64_t[::1] near_start,
+                               const int32_t[::1] near) except? -1 nogil:
     """Open the neighbourhood of a node; returns the change of the score that came of it, kept or not.
 
     A trial that takes more work than `most` is given up, with an infinite change.
     """
-    cdef Py_ssize_t a
-    cdef double change = INFINITY, factor = raised
-    cdef bint settled = True
+    cdef double change = INFINITY
     most += s.work
     begin_trial(s)
-    s.raised = s.score
     choose_hood(s, trials, centre, neighbours, seed)
     take_edges_out(S, s, trials)
     mix_places(s, trials, seed)
-    while settled and factor > 1:
-        s.raised = make_score(s.score.n, factor * s.score.penalty)
-        queue_opened(s, trials)
-        settled = settle(S, s, trials, most, near_start, near)
-        factor /= STEP
-    for a in range(trials.opened.size):
-        s.open[trials.opened.items[a]] = 0
-    if settled:
-        queue_opened(s, trials)
-        settled = settle(S, s, trials, most, near_start, near)
-    if settled:
+    if settle(S, s, trials, most, near_start, near):
         change = trial_change(s)
     else:
         forget(s)

@@ -33,8 +33,6 @@ cdef struct State:
     int32_t* place
     # the score
     Score score
-    Score raised                # of open nodes
-    uint8_t* open               # by node: whether it is judged by the raised score; all 0 but in a trial
     double* sigma2              # by node: known noise variance, 0 where it is the node's own
     double* floor               # by node: about the least variance it can have given any others
     Limits limits
@@ -68,11 +66,6 @@ cdef struct State:
 
 cdef enum:
     SELECTION = 200             # multiplications that a selection without candidates is worth
-
-
-cdef inline Score* score_of(State* s, int32_t j) noexcept nogil:
-    """The score that node j is judged by."""
-    return &s.raised if s.open[j] else &s.score
 
 
 cdef inline Py_ssize_t farthest(State* s, int32_t v, Py_ssize_t step) noexcept nogil:
@@ -126,7 +119,7 @@ cdef inline void queue_touched(State* s) noexcept nogil:
 
 
 cdef inline double node_cost(State* s, int32_t j, Regression* fit) noexcept nogil:
-    return cost(score_of(s, j), s.sigma2[j], fit.v, fit.k)
+    return cost(&s.score, s.sigma2[j], fit.v, fit.k)
 
 
 cdef inline int reselect(const Matrix* S, State* s, int32_t j, Regression* fit, const int32_t* items,
@@ -139,12 +132,12 @@ cdef inline int reselect(const Matrix* S, State* s, int32_t j, Regression* fit, 
     few.fits = s.fits
     few.rules = &s.rules
     s.work += SELECTION + (fit.k + 1) * (fit.k + 2 * count)
-    return forward_backward(S, j, score_of(s, j), s.sigma2[j], &s.limits, fit, &few, s.scratch)
+    return forward_backward(S, j, &s.score, s.sigma2[j], &s.limits, fit, &few, s.scratch)
 
 
 cdef inline bint pays(const Matrix* S, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
     """Whether i is worth its penalty as one more parent of j."""
-    cdef double c, delta, least = least_gain(score_of(s, j), s.sigma2[j], fit.v)
+    cdef double c, delta, least = least_gain(&s.score, s.sigma2[j], fit.v)
     if fit.k >= s.limits.max_parents:
         return False
     c = residual_covariance(S, i, j, fit)

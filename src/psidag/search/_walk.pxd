@@ -16,7 +16,7 @@ from psidag.search._memory cimport Bag, push, refill
 from psidag.search._regression cimport Regression, conditional_variance, copy, find, is_rounding, reserve
 from psidag.search._resolve cimport add_parent, drop_parent
 from psidag.search._state cimport (
-    Move, State, farthest, node_cost, pays, queue_touched, reselect, score_of, set_parents,
+    Move, State, farthest, node_cost, pays, queue_touched, reselect, set_parents,
 )
 
 
@@ -50,7 +50,7 @@ cdef inline bint stays_without(const Matrix* S, State* s, int32_t z, int32_t v, 
     cdef double m = mw[w], bw = fit.b[w], b, ma, c, delta, share, level
     cdef double* remaining = s.scratch + s.d
     after[0] = fit.v + bw * bw / m
-    level = least_loss(score_of(s, z), s.sigma2[z], after[0])
+    level = least_loss(&s.score, s.sigma2[z], after[0])
     for a in range(k):
         b = fit.b[a] - mw[a] * bw / m
         remaining[a] = b
@@ -58,7 +58,7 @@ cdef inline bint stays_without(const Matrix* S, State* s, int32_t z, int32_t v, 
         if a != w and a >= fit.locked and b * b <= level * ma:
             return False
     remaining[w] = 0
-    level = least_gain(score_of(s, z), s.sigma2[z], after[0])
+    level = least_gain(&s.score, s.sigma2[z], after[0])
     for h in range(me.k):
         i = me.parents[h]
         c = entry(S, i, z)
@@ -105,7 +105,7 @@ cdef inline int lose_upper(const Matrix* S, State* s, int32_t v, int32_t z, Py_s
     if change[0] + least_change(s, v, me, z, fit) > s.leeway:
         return 0
     if stays_without(S, s, z, v, me, &after):
-        change[0] += cost(score_of(s, z), s.sigma2[z], after, fit.k - 1) - node_cost(s, z, fit)
+        change[0] += cost(&s.score, s.sigma2[z], after, fit.k - 1) - node_cost(s, z, fit)
         note(&s.right.others, z, fit, v)
         return 1
     copy(&s.other, fit)
