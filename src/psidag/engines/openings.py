@@ -18,11 +18,11 @@ from psidag.system.errors import listing
 
 #: Openings in a row without a gain may take twice the work of the search, and with more than half so many columns
 #: less, in proportion. But so much work, some hundredths of a second, is never too much.
-_TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 5e6
+_TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 1e7
 #: An opening may take this share of that.
 _ONE = 0.125
 #: And there are never more of them in a row than this many times the columns.
-_TIMES = 2
+_TIMES = 10
 #: A gain is worth going on for if it is this share of a penalty.
 _WORTH = 0.05
 #: Work of one slice, a fraction of a second, and openings in it.
@@ -62,7 +62,7 @@ class Openings(NamedTuple):
         return self.idle >= _TIMES * d or self.idle_work >= self.patience(d)
 
     def patience(self, d: int) -> float:
-        """The work that openings may take in a row without a gain; what it took to gain counts as that of the search."""
+        """The work that openings may take in a row without a gain; what led to gains counts as work of the search."""
         return max(_LEAST_WORK, (self.own + self.work - self.idle_work) * min(_TWICE, _COLUMNS / d))
 
     def message(self, penalty: float, names: Sequence[str]) -> str:

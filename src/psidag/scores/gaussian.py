@@ -104,7 +104,7 @@ class Unequal(GaussianScore):
     title: ClassVar[str] = "unequal noise variances"
     own_variances: ClassVar[bool] = True
     # The way to a better order leads over higher ground: shorter schedules and walks are twice as fast and get stuck on
-    # dense graphs (benchmarks/engines.md, "hard"); openings free nearly all that get stuck even so (benchmarks/stuck.md).
+    # dense graphs (benchmarks/engines.md, "hard"); openings free nearly all that do even so (benchmarks/stuck.md).
     policy: ClassVar[Policy] = Policy(
         levels=tuple(2.0**k for k in range(9, -1, -1)),
         reach=100.0,

@@ -146,7 +146,7 @@ class Solution:
         return replace(self, confidence=confidence)
 
     def diagnostics(self) -> Diagnostics:
-        """How far directions rest on the units of the columns, whether noise variances are equal, how sure the search is."""
+        """How far directions rest on units, whether noise variances are equal, and how sure the search is."""
         return diagnose(self.dag, self.variance, self.residual_variance, self.n_samples, str(self.status))
 
     def score(self, data: Any, interventions: Any = None) -> float:
