@@ -90,7 +90,7 @@ def test_openings_end_by_their_number_or_by_the_rule():
     assert not Openings(1e9, made=90, idle=30, idle_work=1.9e9, work=1.9e9).over(100, None)
     assert Openings(1e9, made=90, idle=30, idle_work=2.1e9, work=2.1e9).over(100, None)
     assert Openings(1e9, made=90, idle=30, idle_work=2.1e9 / 8, work=2.1e9 / 8).over(1000, None)
-    assert Openings(1e9, made=90, idle=30).over(3, None)
+    assert Openings(1e9, made=90, idle=100).over(3, None)
 
 
 def test_openings_go_on_longer_where_they_have_gained_and_for_some_work_however_short_the_search_was():

@@ -21,10 +21,10 @@ from psidag.system.errors import listing
 _TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 1e7
 #: An opening may take this share of that.
 _ONE = 0.125
-#: And there are never more of them in a row than this many times the columns.
-_TIMES = 10
-#: A gain is worth going on for if it is this share of a penalty.
-_WORTH = 0.05
+#: And there are never more of them in a row than this many, or than this many times the columns.
+_MANY, _TIMES = 100, 2
+#: A gain counts if it is this share of a penalty, and is worth going on for if it is a whole one.
+_GAIN, _WORTH = 0.05, 1.0
 #: Work of one slice, a fraction of a second, and openings in it.
 _SLICE, _MOST = 2e7, 16
 #: Multiplications of correlations, and of growing an order, for each unit of work of the search.
@@ -59,7 +59,7 @@ class Openings(NamedTuple):
         """Whether there have been enough: as many as were asked for, or by the rule."""
         if wanted is not None:
             return self.made >= wanted
-        return self.idle >= _TIMES * d or self.idle_work >= self.patience(d)
+        return self.idle >= max(_MANY, _TIMES * d) or self.idle_work >= self.patience(d)
 
     def patience(self, d: int) -> float:
         """The work that openings may take in a row without a gain; what led to gains counts as work of the search."""
@@ -69,8 +69,8 @@ class Openings(NamedTuple):
         """How sure the answer is, in a sentence."""
         parts = ["no move improves the score"]
         if self.made:
-            idle = f"the last {self.idle} without a gain" if self.idle else "the last one with a gain: raise restarts"
-            parts.append(f"{self.made} neighbourhoods were opened, {idle}")
+            last = f"{self.idle} without a gain worth a penalty" if self.idle else "one with a gain: raise restarts"
+            parts.append(f"{self.made} neighbourhoods were opened, the last {last}")
         if self.gained:
             parts.append(f"that lowered the score by {self.gained / penalty:.3g} penalties")
         if math.isfinite(self.least):
@@ -157,19 +157,19 @@ def _centres(
 def _counted(
     before: Openings, changes: NDArray[np.float64], work: float, pairs: set[tuple[int, int]], penalty: float
 ) -> Openings:
-    worth = np.flatnonzero(changes < -_WORTH * penalty)
+    gains, worth = (np.flatnonzero(changes < -share * penalty) for share in (_GAIN, _WORTH))
     since = len(changes) - 1 - int(worth[-1]) if len(worth) else before.idle + len(changes)
-    higher = changes[(changes > _WORTH * penalty) & np.isfinite(changes)]
+    higher = changes[(changes > _GAIN * penalty) & np.isfinite(changes)]
     return before._replace(
         made=before.made + len(changes),
         idle=since,
         idle_work=work * since / len(changes) if len(worth) else before.idle_work + work,
         work=before.work + work,
-        gained=before.gained - float(changes[worth].sum()),
-        fresh=before.fresh or bool(len(worth)),
+        gained=before.gained - float(changes[gains].sum()),
+        fresh=before.fresh or bool(len(gains)),
         least=min([before.least, *higher.tolist()]),
         most=max([before.most, *higher.tolist()]),
-        contested=tuple(sorted(pairs if len(worth) else pairs.union(before.contested))),
+        contested=tuple(sorted(pairs if len(gains) else pairs.union(before.contested))),
     )
 
 
