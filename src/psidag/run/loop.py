@@ -267,10 +267,15 @@ def run(
         status = Status("memory_limit", f"memory ran out{_so_far(at.trace)}: use fewer columns or a larger machine")
     if status.code == "time_limit" and not begun:
         return Outcome(_nothing(task), at.trace, _too_little_time(search, task.d), at.state)
-    if not status.ok and isinstance(engine, Candid) and (standing := engine.standing(at.state)):
-        status = status._replace(message=f"{status.message}; {standing}")
+    status = _with_standing(engine, at.state, status)
     best = engine.conclude(task, at.state) if at.best is None else at.best
     return Outcome(engine.finish(task, at.state, best), at.trace, status, at.state)
+
+
+def _with_standing(engine: Engine, state: Any, status: Status) -> Status:
+    """What ended a run before its time, and how it stood then."""
+    standing = engine.standing(state) if not status.ok and isinstance(engine, Candid) else ""
+    return status._replace(message=f"{status.message}; {standing}") if standing else status
 
 
 def _nothing(task: Task) -> Candidate:
@@ -283,19 +288,9 @@ def _advance(engine: Engine, at: Snapshot, progress: Progress) -> Snapshot:
     """What a step adds to the run: a round if it closed one, and the verdict."""
     if progress.closed is None:
         return at._replace(verdict=progress.finished)
-    closed = progress.closed
-    trace = (
-        *at.trace,
-        Round(
-            len(at.trace) + 1,
-            at.seconds,
-            progress.steps,
-            progress.samples,
-            float(progress.loss_projected),
-            float(closed.loss),
-            float(progress.order_change),
-        ),
-    )
+    closed, losses = progress.closed, (float(progress.loss_projected), float(progress.closed.loss))
+    number, changed = len(at.trace) + 1, float(progress.order_change)
+    trace = (*at.trace, Round(number, at.seconds, progress.steps, progress.samples, *losses, changed))
     better = not engine.patience or at.best is None or closed.loss < at.best.loss
     best = closed if better and math.isfinite(closed.loss) else at.best
     return at._replace(trace=trace, best=best, verdict=_judge(engine, trace, progress.finished))

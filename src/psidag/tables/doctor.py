@@ -114,8 +114,7 @@ def examine(table: FileTable, raw: RawTable | None, found: Profile) -> Checkup:
                 groups[name] = values
             if kinds[name] not in ("number", "few values"):
                 continue
-            code = sentinel(values)
-            if code is not None:
+            if (code := sentinel(values)) is not None:
                 codes[name] = code
                 values = np.where(values == code, np.nan, values)
             far = _outliers(values)
