@@ -6,6 +6,7 @@ import pytest
 
 from psidag import Constraints, InputError, PsiDAG, bootstrap, learn_dag, penalty_path
 from psidag.data import ingest
+from psidag.data.correlations import SINGLE_FROM
 from psidag.learning.plan import Options, Plan, as_generator
 from psidag.simulate import simulate
 from psidag.system.parallel import SERIAL
@@ -85,3 +86,12 @@ def test_the_steps_of_a_plan():
     assert solution.origin == options.origin()
     with pytest.raises(InputError, match="threshold"):
         Options(threshold=-1.0)
+
+
+def test_evidence_that_is_asked_for_is_measured_on_wide_tables_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, SINGLE_FROM)).astype(np.float32)
+    X[:, 1] += 3 * X[:, 0]
+    graph = learn_dag(X, noise="unequal", random_state=0, evidence=True).graph
+    assert np.all(np.isfinite(graph.probability))
+    assert np.all(np.isnan(learn_dag(X, noise="unequal", random_state=0).graph.probability))

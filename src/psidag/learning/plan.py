@@ -27,7 +27,7 @@ from psidag.data.correlations import fits_whole
 from psidag.data.experiment import as_experiment
 from psidag.data.labelled import conditions_of, is_experiment
 from psidag.data.missing import Missing
-from psidag.data.sources import Source, passes_once, read_again
+from psidag.data.sources import Source, in_memory, passes_once, read_again
 from psidag.directions.experiment import settings_of
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
@@ -185,7 +185,8 @@ class Plan:
     def claims(self, learned: Learned, dag: DAG) -> Measured:
         """Which of its directions the data support; where evidence was declined, or time is up, those assumed."""
         task, outcome, noise = learned
-        if not (self.evidence and outcome.status.ok and task.source.has_moments):
+        known = task.source.has_moments or in_memory(task.source)
+        if not (self.evidence and outcome.status.ok and known):
             return Measured(self.directions(learned, dag))
         return measured_directions(task, outcome, dag, equal=noise.equal, shape=noise.shape)
 
