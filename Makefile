@@ -40,8 +40,8 @@ test: $(READY)  ## Run the tests (all but the slow ones)
 # same searches again: before a release all run, with NUMERICAL=tests.
 NUMERICAL ?= $(addprefix tests/,directions engines scores search stages data/test_moments.py \
 	whole/test_conformance.py whole/test_required.py whole/test_story.py whole/test_trust.py)
-# Short vectors and no fused multiply-adds: the furthest from the processors of today.
-KERNELS ?= Nehalem
+# Vectors of half the length, and none that fuse multiplication and addition: the furthest from the processors of today.
+KERNELS ?= Sandybridge Nehalem
 
 test-kernels: $(READY)  ## Run the numerical tests with the linear algebra of other processors
 	@for kernel in $(KERNELS); do \

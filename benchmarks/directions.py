@@ -142,10 +142,7 @@ def units(seeds: int) -> str:
             far.append(learn_dag(alone, random_state=0).dag.n_edges)
         yield ["ER2, d = 50, n = 2,000: skeleton errors before; after one column times 1,000", "", before, after]
         yield ["20 independent columns, one times 1,000: edges", "", far, ""]
-        rng = np.random.default_rng(0)
-        a = rng.normal(size=500)
-        b = a + rng.normal(size=500)
-        chain = np.column_stack([np.arange(500.0), a, b, b + rng.normal(size=500)])
+        chain = np.column_stack([np.arange(500.0), np.random.default_rng(0).normal(size=(500, 3)).cumsum(axis=1)])
         edges = learn_dag(chain, names=["id", "a", "b", "c"], random_state=0).dag.edges()
         yield ["a chain beside an id column: edges", "", [f"{x}–{y}" for x, y, _ in edges], ""]
 
@@ -175,6 +172,7 @@ def choice(seeds: int) -> str:
     return table(["data", "equal is chosen", "extra processor time"], rows())
 
 
+SHAPE_HEAD = ["data", "SHD", "reversed in dag", "of true edges rightly directed", "wrongly", "because"]
 SHAPES = [
     ("ER2", 1000, 5000, ("gumbel", "exponential")),
     ("ER4", 1000, 5000, ("gumbel", "exponential")),
@@ -184,19 +182,14 @@ SHAPES = [
 
 def shape(seeds: int) -> str:
     """Directions from the shape of the noise at 1,000 columns."""
-
-    def rows() -> Iterator[list[object]]:
-        for graph, d, n, noises in SHAPES:
-            for noise in noises:
-                yield _shape_row(graph, d, n, noise, min(seeds, 2))
-
-    return table(["data", "SHD", "reversed in dag", "of true edges rightly directed", "wrongly", "because"], rows())
+    cells = [(graph, d, n, noise) for graph, d, n, noises in SHAPES for noise in noises]
+    return table(SHAPE_HEAD, (_shape_row(*cell, min(seeds, 2)) for cell in cells))
 
 
 def small(seeds: int) -> str:
     """The same with 300 rows of 100 columns."""
     rows = (_shape_row("ER2", 100, 300, noise, seeds) for noise in ("laplace", "uniform", "student_t", "lognormal"))
-    return table(["data", "SHD", "reversed in dag", "of true edges rightly directed", "wrongly", "because"], rows)
+    return table(SHAPE_HEAD, rows)
 
 
 def _shape_row(graph: str, d: int, n: int, noise: str, seeds: int) -> list[object]:
@@ -326,15 +319,14 @@ def rows(seeds: int) -> str:
                 stand, shuffled = Tally(), Tally()
                 for seed in range(FRESH, FRESH + seeds):
                     rng = np.random.default_rng([seed, 6])
-                    X, truth = problem("ER2", 12, 500, seed, noise)
-                    X = made(X, rng)
+                    drawn, truth = problem("ER2", 12, 500, seed, noise)
+                    X = made(drawn, rng)
                     stand.add(learn_dag(X).graph, truth)
                     shuffled.add(learn_dag(rng.permutation(X)).graph, truth)
-                arrows = [f"{t.right} / {t.turned} / {t.none}" for t in (stand, shuffled)]
-                yield [name, noise, seeds, stand.edges, *arrows]
+                counts = (f"{t.right} / {t.turned} / {t.none}" for t in (stand, shuffled))
+                yield [name, noise, seeds, stand.edges, *counts]
 
-    head = ["rows", "noise", "seeds", "edges", "arrows right / reversed / not joined", "the same, rows shuffled"]
-    return table(head, lines())
+    return table(["rows", "noise", "seeds", "edges", "right / reversed / not joined", "rows shuffled"], lines())
 
 
 def _in_time(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:

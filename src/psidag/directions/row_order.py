@@ -27,7 +27,7 @@ _NEAR = 5
 _FURTHEST = 3.0
 #: Rows from which those deviations are estimated.
 _ROUGHLY = 256
-#: Of a column that rows are sorted by, powers up to this one explain what follows it; of so many columns at the most.
+#: Of a column that rows are sorted by, powers up to this one explain what follows it; and at most this many columns.
 _POWERS, _MOST_KEYS = 3, 3
 #: Where more than this share of the columns follow the rows, what they have in common is behind the others, too: it
 #: only shows less in those whose parents carry it.
@@ -78,7 +78,7 @@ def follows_row_order(X: NDArray[Any], weights: sp.csr_array, workers: Workers) 
 
 
 def rows_have_more_in_common(follows: NDArray[np.bool_], tier: NDArray[np.integer]) -> bool:
-    """Whether so many columns follow the order of the rows that this concerns all of them.
+    """Whether the order of the rows concerns all columns, because more than a third of them follow it.
 
     Columns that prior knowledge has before others do not count: their past may do with them what it likes.
 

@@ -16,8 +16,8 @@ from psidag.scores.policy import Policy
 from psidag.search._network import Network, open_neighbourhoods
 from psidag.system.errors import listing
 
-#: Openings in a row without a gain may take twice the work of the search, and with more than half so many columns
-#: less, in proportion. But so much work, some hundredths of a second, is never too much.
+#: Openings in a row without a gain may take twice the work of the search, up to half this many columns; less beyond, in
+#: proportion. The work of some hundredths of a second is never too much.
 _TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 1e7
 #: An opening may take this share of that.
 _ONE = 0.125
