@@ -208,7 +208,7 @@ def _time(found: Profile, checkup: Checkup) -> Iterator[tuple[str, str]]:
     else:
         yield "time", f"{alike}:"
         yield "", f"if rows follow each other in time, {past} (--group COLUMN keeps several"
-        yield "", "series apart); if they are just sorted, nothing is amiss"
+        yield "", "series apart); if they are independent and just sorted, shuffle them: arrows need that"
 
 
 def _ahead(found: Profile, checkup: Checkup, expected: Any, *, prepared: bool) -> Iterator[tuple[str, str]]:
