@@ -31,10 +31,11 @@ from psidag.system.process import Report
 _NEXT_LOOK = 1.08
 #: … and looking has not taken longer than the run itself and this many seconds.
 _LOOKING_AHEAD = 2.0
-#: Weights of at least this many variables and at most this many entries for each are judged row by row, and so are all
-#: with fewer rows than variables; others by the second moments of the rows: the same number by one product of d × d
-#: matrices.
+#: Weights of at least this many variables and at most this many entries for each are judged row by row; others by the
+#: second moments of the rows, the same number by one product of d × d matrices, unless there are more variables than
+#: rows.
 _WIDE, _SPARSE = 2000, 50
+_ROWS_AT_ONCE = 1000
 #: The paper's threshold.
 _THRESHOLD = 0.3
 _STREAM_BATCH = 1024
@@ -94,13 +95,25 @@ class Judge:
         d = self._X.shape[1]
         sparse: Any = weights if sp.issparse(weights) else None
         count = np.count_nonzero(weights) if sparse is None else sparse.nnz
-        if (d >= _WIDE and count <= _SPARSE * d) or len(self._X) < d:
+        if d >= _WIDE and count <= _SPARSE * d:
             return squared_loss(weights, self._X, mean=self._mean)
+        if d >= len(self._X):
+            return self._row_by_row(weights if sparse is None else sparse.toarray())
         if self._moments is None:
             centred = self._X - self._mean
             self._moments = centred.T @ centred / len(centred)
         residual = np.eye(d) - (weights if sparse is None else sparse.toarray())
         return 0.5 * float(np.vdot(residual, self._moments @ residual))
+
+    def _row_by_row(self, weights: NDArray[np.floating]) -> float:
+        """With products in the precision of the rows, and sums of squares in double precision."""
+        W = weights.astype(self._X.dtype, copy=False)
+        total = 0.0
+        for start in range(0, len(self._X), _ROWS_AT_ONCE):
+            rows = self._X[start : start + _ROWS_AT_ONCE] - self._mean.astype(W.dtype)
+            rows -= rows @ W
+            total += float(np.einsum("ij,ij->", rows, rows, dtype=np.float64))
+        return 0.5 * total / len(self._X)
 
     def value(self, weights: Any) -> float:
         """The gap (f(W) − f(W*)) / f(W*), or f(W) where the true model is not known."""
