@@ -8,6 +8,8 @@ import pytest
 
 from psidag.experiments import EXPERIMENTS
 from psidag.experiments.claims import CLAIMS
+from psidag.experiments.forecast import forecast
+from psidag.experiments.page_tables import forecast_table
 from psidag.experiments.summaries import fall, growth, median, timing
 from psidag.experiments.verdicts import Share
 from support.made_up_rows import made_up, race
@@ -113,6 +115,45 @@ def test_growth_hours_and_what_was_not_run():
     assert answer("GOLEM takes over 36", late).answer == "confirmed"
     assert answer("few hours at 10,000", [made_up("psidag-stream", 7200.0, d=10_000)]).answer == "confirmed"
     assert "extrapolated from d = 1,000" in answer("few hours at 10,000", rows).numbers
+
+
+def test_what_runs_beyond_would_take_is_steps_times_pace():
+    def run(d, steps, seconds, met=True):
+        goal = {"gradients": 5000.0 * steps, "steps": steps, "seconds": seconds}
+        row = made_up("dagma", seconds if met else None, d=d, status="criterion" if met else "over_time")
+        return dataclasses.replace(row, **goal, goal_gradients=5000.0 * steps if met else math.nan)
+
+    rows = [run(d, 100 * d, 1e-9 * d**3 * 100 * d) for d in (50, 100, 500)] + [run(3000, 10, 270.0, met=False)]
+    made = forecast(rows, 3000)
+    assert (made.timed_at, made.counted_at) == (3000, (50, 100, 500))
+    assert made.step_seconds == pytest.approx(27.0)
+    assert made.steps == pytest.approx(300_000)
+    assert forecast(rows, 6000).step_seconds == pytest.approx(8 * 27.0)
+    assert "27 s a step, and about 300,000 steps" in answer("DAGMA takes over 100", rows).numbers
+    assert answer("DAGMA takes over 100", rows).answer == "confirmed"
+    assert forecast(rows[:1], 3000) is None
+    table = forecast_table(rows)
+    assert len(table) == 2
+    assert table[1][0] == "ER2, gaussian, DAGMA"
+
+
+def test_memory_is_held_against_time():
+    def grown(power, megabytes):
+        held = {d: megabytes * d * d / 1e6 for d in (500, 1000, 3000)}
+        return [made_up("psidag-stream", 1e-6 * d**power, d=d, memory=held[d]) for d in held]
+
+    assert answer("memory for W", grown(2, 100)).answer == "confirmed"
+    assert answer("memory for W", grown(4, 5)).answer == "not confirmed"
+    assert answer("memory for W", []).answer == "not testable here"
+
+
+def test_a_criterion_without_an_intercept_is_not_raced_where_noise_has_a_mean():
+    def pairs(noise):
+        where = [{"d": 100 + k, "noise": noise} for k in range(20)]
+        return [made_up(m, s, **at) for at in where for m, s in (("psidag-printed", 1.0), ("dagma", 5.0))]
+
+    assert answer("ψDAG is faster", pairs("gaussian")).answer == "confirmed"
+    assert answer("ψDAG is faster", pairs("gumbel")).answer == "not testable here"
 
 
 def test_orders_weighting_rate_and_samples():

@@ -12,17 +12,19 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from PIL import Image
 
-from psidag.experiments import EXPERIMENTS, PRESETS, ResultTable, choose, merged, plan, run_cells, write_page
+from psidag.experiments import EXPERIMENTS, PRESETS, ResultTable, choose, like, merged, plan, run_cells, write_page
 from psidag.experiments.catalogue import cells_of, preset_named
 from psidag.experiments.cells import SACHS, Cell, ProblemSpec
 from psidag.experiments.claims import CLAIMS
 from psidag.experiments.figures import picture
-from psidag.experiments.measure import measure
+from psidag.experiments.measure import Judge, measure
 from psidag.experiments.methods import METHODS
 from psidag.experiments.runner import run_cell
 from psidag.experiments.table import thinned, write_csv
+from psidag.graph.metrics import squared_loss
 from psidag.system.errors import InputError
 from support.made_up_rows import made_up, race
 
@@ -68,7 +70,26 @@ def test_figures_go_by_name_or_by_its_beginning():
         preset_named("enormous")
 
 
+def test_cells_are_chosen_by_patterns_in_their_order():
+    cells = plan(choose(), PRESETS["recorded"])
+    found = like(cells, ["SF*/500/dagma", "*/10/psidag-*", "SF4/500/*"])
+    first = [c for c in found if c.problem.d == 500][:3]
+    assert {c.key[:2] for c in first} == {(f"SF{k}-d500-gaussian-n5000", "dagma") for k in (2, 4, 6)}
+    assert len(found) == len({c.id for c in found})
+    assert {c.method for c in found if c.problem.d == 10} == {"psidag-printed", "psidag-stream", "psidag-rows"}
+    with pytest.raises(InputError, match="psidag-stream"):
+        like(cells, ["ER2/123/golem"])
+
+
 # --- one cell
+
+
+def test_wide_weights_are_judged_row_by_row():
+    problem = ProblemSpec("ER2", 30, n=50, n_test=30).make(0)
+    W = np.triu(np.random.default_rng(0).normal(size=(30, 30)), 1)
+    want = squared_loss(W, problem.X_test, mean=problem.X.mean(axis=0))
+    assert Judge(problem).loss(W) == pytest.approx(want)
+    assert Judge(problem).loss(sp.csr_array(W)) == pytest.approx(want)
 
 
 def test_a_cell_is_judged_off_the_clock_along_the_way():

@@ -18,6 +18,8 @@ Examples:
 
   psidag reproduce fig-runtime table-sachs --output results
 
+  psidag reproduce --preset recorded --only ER2/500/psidag-* --only */1000/golem
+
   psidag reproduce --list
 """
 
@@ -40,6 +42,13 @@ def reproduce(
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", help="Run the cells on the workers of this Dask scheduler."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Run only cells like GRAPH/SIZE/METHOD, with * for any, in this order; may be repeated.",
+        ),
+    ] = None,
     only_page: Annotated[bool, typer.Option("--only-page", help="Run nothing; draw what is there.")] = False,
     recorded: Annotated[
         bool, typer.Option(help="Also draw the recorded run that comes with psidag, marked as such.")
@@ -50,11 +59,22 @@ def reproduce(
     Stopped at any moment, the same command goes on where it was.
     """
     from psidag.data.cluster import cluster
-    from psidag.experiments import ResultTable, choose, merged, plan, preset_named, recorded_rows, run_cells, write_page
+    from psidag.experiments import (
+        ResultTable,
+        choose,
+        like,
+        merged,
+        plan,
+        preset_named,
+        recorded_rows,
+        run_cells,
+        write_page,
+    )
     from psidag.experiments.figures import needs_matplotlib
     from psidag.system.parallel import available_cores
 
     chosen, size = choose(figures or ()), preset_named(preset)
+    cells = like(plan(chosen, size), only) if only else plan(chosen, size)
     side_by_side = at_once or max(1, available_cores() // threads)
     if show_list:
         say(_listing(preset, side_by_side))
@@ -66,7 +86,6 @@ def reproduce(
         try:
             with nullcontext() if address is None else cluster(address) as machines:
                 side_by_side = at_once or (side_by_side if machines is None else machines.jobs)
-                cells = plan(chosen, size)
                 run_cells(cells, table, at_once=side_by_side, threads=threads, machines=machines, say=progress)
         except KeyboardInterrupt:
             complain(f"stopped; what is done is in {table.path}, and the same command goes on from there")

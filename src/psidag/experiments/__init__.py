@@ -1,6 +1,6 @@
 """The paper's experiments as data: problems times methods times seeds, run cell by cell, resumable, with their page."""
 
-from psidag.experiments.catalogue import EXPERIMENTS, choose, expected_seconds, plan, preset_named
+from psidag.experiments.catalogue import EXPERIMENTS, choose, expected_seconds, like, plan, preset_named
 from psidag.experiments.page import write_page
 from psidag.experiments.presets import PRESETS
 from psidag.experiments.runner import run_cells
@@ -13,6 +13,7 @@ __all__ = [
     "Row",
     "choose",
     "expected_seconds",
+    "like",
     "merged",
     "plan",
     "preset_named",

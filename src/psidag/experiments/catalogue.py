@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from psidag.experiments.cells import SACHS, Cell, ProblemSpec
@@ -228,6 +229,25 @@ def plan(experiments: Sequence[Experiment], preset: Preset) -> list[Cell]:
     """All cells of several experiments, each once, quick ones first."""
     once = {cell.key: cell for experiment in experiments for cell in cells_of(experiment, preset)}
     return sorted(once.values(), key=lambda cell: (expected_seconds(cell), cell.id))
+
+
+def like(cells: Sequence[Cell], patterns: Sequence[str]) -> list[Cell]:
+    """The cells that fit patterns of graph, size and method, such as ``ER2/500/psidag-*``, in the patterns' order.
+
+    Examples
+    --------
+    >>> cells = plan(choose(["fig-small"]), preset_named("smoke"))
+    >>> sorted({cell.method for cell in like(cells, ["ER4/10/dagma", "ER2/10/psidag-*"])})
+    ['dagma', 'psidag-printed', 'psidag-rows', 'psidag-stream']
+    """
+    found: dict[str, Cell] = {}
+    for pattern in patterns:
+        fitting = [c for c in cells if fnmatchcase(f"{c.problem.graph}/{c.problem.d}/{c.method}", pattern)]
+        if not fitting:
+            known = listing(sorted({cell.method for cell in cells}), limit=len(METHODS))
+            raise InputError(f"no cell of these figures is like {pattern!r}: graph/size/method, with methods {known}")
+        found |= {cell.id: cell for cell in fitting if cell.id not in found}
+    return list(found.values())
 
 
 def expected_seconds(cell: Cell) -> float:

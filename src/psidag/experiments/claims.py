@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from psidag.experiments.claims_sachs import SACHS_CLAIMS
-from psidag.experiments.claims_scaling import SCALING_CLAIMS, races
+from psidag.experiments.claims_scaling import SCALING_CLAIMS, comparable, races
 from psidag.experiments.claims_theory import THEORY_CLAIMS
+from psidag.experiments.forecast import forecast
 from psidag.experiments.methods import METHODS
-from psidag.experiments.summaries import best_iterate, grouped, median, problem_of, timing
+from psidag.experiments.summaries import best_iterate, grouped, median, problem_of, shown_seconds, timing
 from psidag.experiments.table import Row
 from psidag.experiments.verdicts import (
     Answer,
@@ -68,7 +69,8 @@ def _dagma_needs_most_gradients(rows: Rows) -> Verdict:
     """Under both ways of counting: a gradient over n rows as n, or every gradient as one whatever its rows."""
     found = {"a row each": [0, 0], "a gradient each": [0, 0]}
     for group in grouped(rows, problem_of).values():
-        runs = grouped((row for row in group if row.reached), lambda row: row.method)
+        met = (row for row in group if row.reached and comparable(row.method, row.noise))
+        runs = grouped(met, lambda row: row.method)
         ours = [method for method in _SERIES if method in runs]
         if not ours or not {"golem", "dagma"} <= set(runs):
             continue
@@ -121,11 +123,14 @@ def _failures(method: str, graph: str, d: int, theirs: tuple[int, int]) -> Calla
     """Held against the paper's count by Fisher's exact test: a difference refutes, a like share of many confirms."""
 
     def judge(rows: Rows) -> Verdict:
-        found = timing([r for r in rows if (r.method, r.graph, r.d, r.noise) == (method, graph, d, "gaussian")])
+        of_graph = [r for r in rows if (r.method, r.graph, r.noise) == (method, graph, "gaussian")]
+        found = timing([r for r in of_graph if r.d == d])
         ended = found.runs - found.over_budget
         if not ended:
             over = f"; {found.over_budget} over budget" if found.over_budget else ""
-            return untested(f"no run came to its end{over}")
+            made = forecast(of_graph, d)
+            why = "" if made is None else f": {made} make {shown_seconds(made.seconds)} to the criterion alone"
+            return untested(f"no run came to its end{over}{why}")
         from scipy.stats import fisher_exact
 
         share = Share(found.failed, ended)
@@ -173,7 +178,8 @@ def _pairs(
     rows: Rows, ours: str, other: str, wanted: Callable[[Row], bool], met: bool = True
 ) -> Iterator[tuple[Row, Row]]:
     """Runs of both on the same problem and seed: that met the criterion, or that came to an end of their own."""
-    fits = (r for r in rows if wanted(r) and (r.reached if met else not r.over_budget and not math.isnan(r.gap)))
+    judged = (r for r in rows if wanted(r) and comparable(r.method, r.noise))
+    fits = (r for r in judged if (r.reached if met else not r.over_budget and not math.isnan(r.gap)))
     for group in grouped(fits, lambda r: (problem_of(r), r.seed)).values():
         runs = {row.method: row for row in group}
         if ours in runs and other in runs:

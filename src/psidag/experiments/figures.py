@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from psidag.experiments.catalogue import NOISES, Experiment
 from psidag.experiments.methods import METHODS, OF_THE_PAPER
 from psidag.experiments.panels import (
+    PUBLISHED_GRAPHS,
+    PUBLISHED_HOURS,
     Against,
     bound_panel,
     gap_panel,
@@ -39,6 +41,9 @@ _SHADES = 96
 
 #: Noises that are called after somebody.
 _NAMES = {"gaussian": "Gaussian", "gumbel": "Gumbel"}
+
+#: The methods of the paper that have a panel to themselves where the whole story is told.
+_IN_STORY = ("psidag-printed", "psidag-stream", "psidag-rows", "golem", "dagma", "notears")
 
 Draw = Callable[["Axes"], None]
 #: Panels of a row of the figure; None for a place that stays free.
@@ -82,15 +87,22 @@ def _loss_bands(rows: Sequence[Row]) -> list[Band]:
 
 
 def _story_bands(rows: Sequence[Row]) -> list[Band]:
-    """Time, gap and wrong edges against the size, for each graph."""
-    panels = sorted(grouped((row for row in rows if row.noise == "gaussian"), lambda row: row.graph).items())
+    """Time, gap and wrong edges against the size, for each graph: the paper's methods, and below them all others."""
+    bands: list[Band] = []
+    graphs = grouped((row for row in rows if row.noise == "gaussian"), lambda row: row.graph)
+    for graph, group in sorted(graphs.items()):
+        for note, wanted in (("", True), (", others", False)):
+            runs = [row for row in group if (row.method in _IN_STORY) == wanted]
+            if runs:
+                bands.append(_story_band(graph, note, runs))
+    return bands
+
+
+def _story_band(graph: str, note: str, runs: list[Row]) -> Band:
     return [
-        [
-            lambda axes, group=group, graph=graph: runtime_panel(axes, group, f"{graph}: time"),  # type: ignore[misc]
-            lambda axes, group=group, graph=graph: measure_panel(axes, group, f"{graph}: loss", "graph_gap"),  # type: ignore[misc]
-            lambda axes, group=group, graph=graph: measure_panel(axes, group, f"{graph}: structure", "shd"),  # type: ignore[misc]
-        ]
-        for graph, group in panels
+        lambda axes: runtime_panel(axes, runs, f"{graph}: time{note}"),
+        lambda axes: measure_panel(axes, runs, f"{graph}: loss{note}", "graph_gap"),
+        lambda axes: measure_panel(axes, runs, f"{graph}: wrong edges{note}", "shd"),
     ]
 
 
@@ -212,11 +224,28 @@ def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
         handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="open: over budget", **grey))  # type: ignore[arg-type]
     if experiment.kind in ("runtime", "story") and any(row.failed for row in rows):
         handles.append(Line2D([], [], marker="x", markeredgewidth=2, label="ended, criterion never met", **grey))  # type: ignore[arg-type]
+    if experiment.kind in ("runtime", "story"):
+        handles += _timing_handles(rows)
     if any(row.recorded for row in rows):
         handles.append(Line2D([], [], color="0.4", linestyle=(0, (1, 1.5)), label="dotted: recorded run"))
     if experiment.kind not in ("runtime", "story"):
         handles.append(Line2D([], [], marker="D", markerfacecolor="none", label="returned graph", **grey))  # type: ignore[arg-type]
         handles.append(Line2D([], [], color="0.55", linestyle=(0, (4, 3)), label="criterion, gap 10 %"))
+    return handles
+
+
+def _timing_handles(rows: Sequence[Row]) -> list[Line2D]:
+    """For what panels of times show beside times that were measured."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    if any(row.over_budget and METHODS[row.method].gradients == "full" for row in rows):
+        handles.append(Line2D([], [], color="0.4", linestyle=(0, (1, 2)), marker="o", markersize=4, markeredgewidth=0,
+                              label="extrapolated: steps × pace"))  # fmt: skip
+    if any(row.graph in PUBLISHED_GRAPHS and row.method in PUBLISHED_HOURS for row in rows):
+        over = "the paper: over 36 h"
+        handles.append(Line2D([], [], color="0.4", linestyle="none", marker=6, markersize=9, label=over))
+        handles.append(Line2D([], [], color="0.4", linewidth=5, alpha=0.3, label="the paper: a few hours"))
     return handles
 
 

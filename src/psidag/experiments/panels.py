@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.experiments.forecast import forecast
 from psidag.experiments.methods import METHODS
 from psidag.experiments.summaries import grouped, timing
 from psidag.experiments.table import GOAL, Row
@@ -26,10 +27,17 @@ _GRID = 120
 _HOUR = 3600.0
 #: What the paper gave a run.
 _PAPER_HOURS = 36
+#: What its text says of times on sparse graphs with Gaussian noise: at this size, from and up to how many hours.
+PUBLISHED_HOURS = {
+    "psidag-printed": (10_000, 1.0, 5.0),
+    "golem": (3000, _PAPER_HOURS, math.inf),
+    "dagma": (5000, _PAPER_HOURS, math.inf),
+}
+PUBLISHED_GRAPHS = ("ER2", "SF2")
 #: The line of recorded rows.
 _DOTTED = (0, (1, 1.5))
 #: A note under its place, which is a share of the width and a value of the height.
-_INSIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "top"}
+_INSIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "top", "ha": "left"}
 #: How a line is named beside its end.
 _NOTE: dict[str, Any] = {
     "textcoords": "offset points", "color": "0.3", "fontsize": 8, "ha": "right", "va": "bottom",
@@ -131,12 +139,43 @@ def runtime_panel(axes: Axes, rows: Sequence[Row], title: str) -> None:
                     d, found.bound / _HOUR, marker="x", markersize=8, markeredgewidth=2, linestyle="none", zorder=5,
                     markeredgecolor=style.colour,
                 )  # fmt: skip
+        _draw_forecast(axes, method, runs, max(met, default=0))
     axes.axhline(_PAPER_HOURS, color="0.55", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-    axes.annotate(f"{_PAPER_HOURS} h, the paper's limit", (1, _PAPER_HOURS), (-3, -3), **_NOTE | _INSIDE)
+    axes.annotate(f"{_PAPER_HOURS} h, the paper's limit", (0, _PAPER_HOURS), (3, -3), **_NOTE | _INSIDE)
+    published = _draw_published(axes, rows)
     axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel="hours to the criterion")
-    _sizes(axes, rows)
+    _sizes(axes, rows, published)
     _whole_decades(axes, "y")
     _finish(axes, title)
+
+
+def _draw_forecast(axes: Axes, method: str, runs: Sequence[Row], last: int) -> None:
+    """Beyond the last size that met the criterion, what steps and their pace point to, at sizes that were tried."""
+    beyond = sorted({row.d for row in runs if row.d > last and row.over_budget})
+    found = {d: made.seconds / _HOUR for d in beyond if (made := forecast(runs, d)) is not None}
+    if found:
+        style, known = METHODS[method], timing([row for row in runs if row.d == last]).median / _HOUR
+        axes.plot([last, *found], [known, *found.values()], color=style.colour, linewidth=0.9, linestyle=(0, (1, 2)))
+        axes.plot(
+            list(found), list(found.values()), marker=style.marker, markersize=4, linestyle="none", alpha=0.6,
+            color=style.colour, markeredgewidth=0,
+        )  # fmt: skip
+
+
+def _draw_published(axes: Axes, rows: Sequence[Row]) -> set[int]:
+    """What the text of the paper gives in hours, where the panel has the graph and the method; at which sizes."""
+    if rows[0].graph not in PUBLISHED_GRAPHS or rows[0].noise != "gaussian":
+        return set()
+    sizes, methods = set(), {row.method for row in rows}
+    for method, (d, low, high) in PUBLISHED_HOURS.items():
+        if method in methods:
+            sizes.add(d)
+            colour = METHODS[method].colour
+            if math.isfinite(high):
+                axes.plot([d, d], [low, high], color=colour, linewidth=5, alpha=0.3, solid_capstyle="butt", zorder=2)
+            else:
+                axes.plot(d, low, marker=6, markersize=9, linestyle="none", color=colour, zorder=6)
+    return sizes
 
 
 def measure_panel(axes: Axes, rows: Sequence[Row], title: str, measure: Literal["graph_gap", "shd"]) -> None:
@@ -164,9 +203,9 @@ def measure_panel(axes: Axes, rows: Sequence[Row], title: str, measure: Literal[
     _finish(axes, title)
 
 
-def _sizes(axes: Axes, rows: Sequence[Row]) -> None:
-    """The sizes that were run as ticks."""
-    sizes = sorted({row.d for row in rows})
+def _sizes(axes: Axes, rows: Sequence[Row], more: Iterable[int] = ()) -> None:
+    """The sizes that were run, and some more, as ticks."""
+    sizes = sorted({row.d for row in rows}.union(more))
     axes.set_xticks(sizes, [f"{d // 1000}k" if d % 1000 == 0 else str(d) for d in sizes], fontsize=7.5)
     axes.set_xticks([], minor=True)
     axes.set_xlim(sizes[0] / 1.4, sizes[-1] * 1.4)
