@@ -35,6 +35,18 @@ def test_units_change_no_bit_of_small_tables(seed):
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_neither_correlations_nor_their_order_depend_on_how_columns_stand(seed):
+    X = table(seed)
+    mixed = np.random.default_rng(seed).permutation(X.shape[1])
+    one, other = (correlations(as_source(rows), SERIAL) for rows in (X, X[:, mixed]))
+    np.testing.assert_allclose(other.matrix, one.matrix[np.ix_(mixed, mixed)], rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(mixed[other.own_order], one.own_order)
+    wide = [correlations(as_source(rows[:15]), SERIAL, max_memory=0.0) for rows in (X, X[:, mixed])]
+    assert wide[0].matrix is None
+    np.testing.assert_array_equal(mixed[wide[1].own_order], wide[0].own_order)
+
+
 def test_constant_columns_and_copies():
     X = table(0, d=4)
     X = np.column_stack([X, np.full(len(X), 7.0), 1e-3 * X[:, 0]])

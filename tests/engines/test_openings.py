@@ -12,7 +12,7 @@ from engines.test_sparse import learn
 from psidag.engines.candidates import EVERYONE
 from psidag.engines.moves import Objective, read, set_score
 from psidag.engines.network_state import dump_network
-from psidag.engines.openings import Openings, before_openings, open_some, stored_openings
+from psidag.engines.openings import Openings, _counted, before_openings, open_some, stored_openings
 from psidag.scores.named import as_score
 from psidag.search._network import drain, open_neighbourhoods
 from psidag.simulate import simulate
@@ -90,13 +90,43 @@ def test_openings_end_by_their_number_or_by_the_rule():
     assert not Openings(1e9, made=90, idle=30, idle_work=1.9e9, work=1.9e9).over(100, None)
     assert Openings(1e9, made=90, idle=30, idle_work=2.1e9, work=2.1e9).over(100, None)
     assert Openings(1e9, made=90, idle=30, idle_work=2.1e9 / 8, work=2.1e9 / 8).over(1000, None)
-    assert Openings(1e9, made=90, idle=100).over(3, None)
+    assert Openings(1e9, made=90, idle=100, back=10).over(3, None)
 
 
 def test_openings_go_on_longer_where_they_have_gained_and_for_some_work_however_short_the_search_was():
-    assert not Openings(1e9, made=90, idle=30, idle_work=2.1e9, work=3e9).over(100, None)
+    assert not Openings(1e9, made=90, idle=30, idle_work=2.1e9, used=0.9e9, work=3e9).over(100, None)
     assert not Openings(1.0, made=9, idle=9, idle_work=1e6, work=1e6).over(100, None)
     assert Openings(1.0, made=9, idle=9, idle_work=1e8, work=1e8).over(100, None)
+
+
+def test_openings_go_on_on_small_tables_where_hardly_one_comes_back():
+    idle = Openings(1.0, made=500, idle=300, idle_work=1e8, work=2e8)
+    assert not idle.over(30, None)
+    assert idle.over(200, None)
+    assert idle._replace(back=10).over(30, None)
+
+
+def test_openings_end_sooner_on_wide_tables_where_no_residual_variance_stands_out():
+    some = Openings(1e9, made=90, idle=30, back=10, idle_work=1e8, work=1e8)
+    assert not some.over(1000, None)
+    assert some._replace(sound=True).over(1000, None)
+
+
+def test_a_gain_is_worth_its_share_of_a_penalty():
+    before = Openings(1.0, made=10, idle=10, back=4, idle_work=10.0, work=10.0)
+
+    def after(change, d=10):
+        return _counted(before, np.array([change]), 2.0, set(), 10.0, d)
+
+    assert after(-20.0)[:6] == (1.0, 11, 0, 0, 0.0, 12.0)
+    assert after(-5.0)[:6] == (1.0, 11, 11, 0, 6.0, 0.0)
+    assert after(-5.0, d=100).idle_work == 9.0
+    assert after(0.0)[:6] == (1.0, 11, 11, 5, 12.0, 0.0)
+    assert after(5.0)[:6] == (1.0, 11, 11, 4, 12.0, 0.0)
+    assert after(5.0).least == after(5.0).most == 5.0
+    assert after(-5.0).gained == 5.0
+    assert after(-5.0).fresh
+    assert not after(0.0).fresh
 
 
 def test_what_is_said_of_openings():

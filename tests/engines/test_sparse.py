@@ -39,6 +39,17 @@ def table(seed, n=300, d=8):
     return (rng.normal(size=(n, d)) @ np.linalg.inv(np.eye(d) - W))[:, rng.permutation(d)]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_in_another_sequence_give_the_same_graph(seed):
+    # Ten columns of three sources: there are many graphs of nearly the same score.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 10)) + 0.02 * rng.normal(size=(200, 10))
+    mixed = rng.permutation(10)
+    one, other = (learn(rows, "unequal").candidate for rows in (X, X[:, mixed]))
+    np.testing.assert_array_equal(mixed[other.order], one.order)
+    assert (one.weights.toarray()[np.ix_(mixed, mixed)] != 0).tolist() == (other.weights.toarray() != 0).tolist()
+
+
 @settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 10_000), noise=st.sampled_from(NOISES))
 def test_edges_point_forward_and_weights_are_regressions(seed, noise):

@@ -28,6 +28,8 @@ _PRODUCTS = 1e9
 #: Standardised numbers are rounded to steps of this size, of which what other units change is a millionth part. They
 #: leave less than 1e-17 of a variance, so that columns which add up still do.
 _STEPS = 2.0**28
+#: What the correlations of a column add up to is known to this many digits.
+_DIGITS = 9
 #: Rows that are rounded at a time.
 _ROWS = 4096
 
@@ -61,6 +63,18 @@ class Correlations:
     def variance(self) -> Floats:
         """Variances of the columns."""
         return self.sd**2
+
+    @cached_property
+    def own_order(self) -> NDArray[np.intp]:
+        """The columns by how much each is correlated with all: a sequence that does not depend on how they stand."""
+        if self.matrix is not None:
+            return _by_correlation(self.matrix)
+        # The variance of each column given to rows by the size of all that is in them.
+        size = np.zeros(self.behind)
+        for part in tiles(self.d, _TILE):
+            size += np.square(self.columns[part]).sum(axis=0, dtype=np.float64)
+        weight = np.concatenate([np.square(self.columns[part]) @ size for part in tiles(self.d, _TILE)])
+        return np.argsort(np.round(weight, _DIGITS), kind="stable")
 
     @cached_property
     def entries(self) -> Entries:
@@ -146,17 +160,26 @@ def _from_rounded(table: Table, moments: Moments) -> Correlations:
     mean, sd = moments.mean, moments.sd
     scale = np.where(sd > 0, sd, np.inf)
     root = None if table.sample_weight is None else np.sqrt(table.sample_weight)[:, None]
+    # Sums round alike, however the columns stand in the table.
+    order = _by_correlation(_from_moments(moments).among(np.arange(table.d)))
+    place = np.argsort(order)
     C = np.zeros((table.d, table.d))
     for start in range(0, len(table), _ROWS):
         part = slice(start, start + _ROWS)
         rows = np.rint((np.asarray(table.X[part], dtype=np.float64) - mean) / scale * _STEPS) / _STEPS
         if root is not None:
             rows *= root[part]
+        rows = rows[:, order]
         C += rows.T @ rows
     norm = np.sqrt(np.diag(C))
     norm[norm == 0] = np.inf
-    C = with_unit_diagonal(C / norm[:, None] / norm)
+    C = with_unit_diagonal(C / norm[:, None] / norm)[np.ix_(place, place)]
     return Correlations(moments.count, mean, sd, (C + C.T) / 2)
+
+
+def _by_correlation(matrix: NDArray[np.floating]) -> NDArray[np.intp]:
+    weight = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)
+    return np.argsort(np.round(weight, _DIGITS), kind="stable")
 
 
 def _products(few: NDArray[np.floating]) -> NDArray[np.floating]:

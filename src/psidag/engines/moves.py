@@ -116,8 +116,7 @@ def empty_network(data: Correlations, order: Order, constraints: BoundConstraint
 def required_network(data: Correlations, order: Order, constraints: BoundConstraints) -> Network:
     """The network of the required edges alone."""
     net = empty_network(data, order, constraints)
-    everyone = np.arange(data.d, dtype=np.int32)
-    write(data.entries, net, everyone, *parent_lists(constraints.required_matrix), lock=True)
+    write(data.entries, net, order.astype(np.int32), *parent_lists(constraints.required_matrix[:, order]), lock=True)
     return net
 
 
@@ -130,11 +129,11 @@ def given_network(data: Correlations, graph: sp.csr_array, constraints: BoundCon
     both = replace(constraints, required=np.unique(np.concatenate([constraints.required, edges]), axis=0))
     try:
         both.check()
-        order = both.nearest_order(np.arange(data.d))
+        order = both.nearest_order(data.own_order)
     except InputError as error:
         raise InputError(f"the search cannot begin at this graph: {error}") from error
     net = required_network(data, order, constraints)
-    assign_parents(data, net, both.required_matrix, np.arange(data.d))
+    assign_parents(data, net, both.required_matrix, order)
     net.queue_all()
     return net
 
@@ -158,11 +157,12 @@ def select_parents(
         net.configure(objective.n, objective.penalty, unknown, unknown, most, 0.0, most, SMALLEST_GAIN, False)
         select_among(data.entries, net, near.start, near.items)
         return
+    order = read(net, data.d).order
     chosen = select_within(
-        data.matrix, data.count, read(net, data.d).order, workers, penalty=objective.penalty, constraints=constraints,
+        data.matrix, data.count, order, workers, penalty=objective.penalty, constraints=constraints,
         max_parents=objective.max_parents,
     )  # fmt: skip
-    assign_parents(data, net, chosen.weights, np.arange(data.d))
+    assign_parents(data, net, chosen.weights, order)
 
 
 def set_score(data: Correlations, net: Network, objective: Objective, leeway: float, max_additions: int) -> None:
@@ -203,8 +203,9 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
 
     workers.map(work, tiles(d, max(_NODES, _PAIRS // d)))
     net.looked()
-    nodes = np.flatnonzero(counts)
-    best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")].astype(np.int32)
+    nodes = _order(net, d)
+    nodes = nodes[counts[nodes] > 0]
+    best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")]
     gained: int = apply_additions(data.entries, net, best_first, start, found, counts)
     return gained
 
@@ -309,17 +310,19 @@ def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: i
 
 def assign_parents(data: Correlations, net: Network, weights: sp.csr_array, nodes: NDArray[np.intp]) -> None:
     """Give these nodes the parents they have in ``weights``."""
-    columns = sp.csr_array(weights)[:, nodes]
-    write(data.entries, net, nodes.astype(np.int32), *parent_lists(columns))
+    start, parents = parent_lists(sp.csr_array(weights)[:, nodes])
+    # In the sequence of the order, not of the table: sums then round alike, however the columns stand.
+    whose, place = np.repeat(np.arange(len(nodes)), np.diff(start)), positions(_order(net, data.d).astype(np.intp))
+    parents = parents[np.lexsort((place[parents], whose))]
+    write(data.entries, net, nodes.astype(np.int32), start, parents)
 
 
 def read(net: Network, d: int) -> Fits:
     """The network as arrays."""
     edges = net.edge_count()
     bounds, parents, weights = np.zeros(d + 1, np.int64), np.empty(edges, np.int32), np.empty(edges)
-    variance, order = np.empty(d), np.empty(d, np.int32)
+    variance, order = np.empty(d), _order(net, d)
     net.read(bounds[1:], parents, weights, variance)
-    net.read_order(order)
     by_target = sp.csc_array((weights, parents, bounds.astype(np.int32)), shape=(d, d))
     return Fits(order.astype(np.intp), sp.csr_array(by_target), variance)
 
@@ -329,6 +332,12 @@ def outline(net: Network, d: int) -> tuple[Ints, Floats, Floats]:
     counts, variances, precisions = np.empty(d, np.int32), np.empty(d), np.empty(d)
     net.outline(counts, variances, precisions)
     return counts, variances, precisions
+
+
+def _order(net: Network, d: int) -> Ints:
+    order = np.empty(d, np.int32)
+    net.read_order(order)
+    return order
 
 
 def _knowledge(constraints: BoundConstraints) -> Knowledge:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
 from psidag.engines.candidates import Candidates
-from psidag.engines.moves import Fits, Objective, read, set_score
+from psidag.engines.moves import Fits, Floats, Objective, read, set_score
 from psidag.scores.policy import Policy
 from psidag.search._network import Network, open_neighbourhoods
 from psidag.system.errors import listing
@@ -23,8 +23,16 @@ _TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 1e7
 _ONE = 0.125
 #: And there are never more of them in a row than this many, or than this many times the columns.
 _MANY, _TIMES = 100, 2
-#: A gain counts if it is this share of a penalty, and is worth going on for if it is a whole one.
-_GAIN, _WORTH = 0.05, 1.0
+#: As long as fewer than this many have come back to where they began, there may be so many times as many, and they may
+#: take so much work over the number of pairs of columns: where hardly one comes back, as on tables that are nearly
+#: collinear, there are many graphs of nearly the same score, and small tables can afford to look for the best of them.
+_BACK, _LONGER, _SMALL = 10, 10, 4e11
+#: Where residual variances are as equal as the score takes them to be, this share of the least work will do.
+_SOUND = 0.3
+#: A gain counts if it is this share of a penalty. A whole penalty is worth all the work that may be in vain, and less
+#: is worth its share of that, up to this many columns; less beyond, in proportion. To go on for any gain is to fit
+#: noise for ever.
+_GAIN, _FEW = 0.05, 50
 #: Work of one slice, a fraction of a second, and openings in it.
 _SLICE, _MOST = 2e7, 16
 #: Multiplications of correlations, and of growing an order, for each unit of work of the search.
@@ -38,19 +46,23 @@ _NAMED = 12
 class Openings(NamedTuple):
     """What came of the openings so far.
 
-    ``own`` is the work of the search before them; ``made`` are all openings, ``idle`` and ``idle_work`` those since
-    the last one that was worth it; ``fresh`` says that there was a gain since all nodes were last looked at. Trials
-    that were not kept ended ``least`` to ``most`` above the score; ``contested`` are edges that trials within one
-    penalty have otherwise.
+    ``own`` is the work of the search before them; ``made`` are all openings and ``work`` theirs, ``idle`` those since
+    the last one that was worth a penalty and ``used`` the work up to that; ``idle_work`` is what was in vain since
+    then, ``back`` how many came back to the same score since the last gain; ``fresh`` says that there was a gain since
+    all nodes were last looked at, ``sound`` that no residual variance stands out. Trials that were not kept ended
+    ``least`` to ``most`` above the score; ``contested`` are edges that trials within one penalty have otherwise.
     """
 
     own: float
     made: int = 0
     idle: int = 0
+    back: int = 0
     idle_work: float = 0.0
+    used: float = 0.0
     work: float = 0.0
     gained: float = 0.0
     fresh: bool = False
+    sound: bool = False
     least: float = math.inf
     most: float = 0.0
     contested: tuple[tuple[int, int], ...] = ()
@@ -59,11 +71,15 @@ class Openings(NamedTuple):
         """Whether there have been enough: as many as were asked for, or by the rule."""
         if wanted is not None:
             return self.made >= wanted
-        return self.idle >= max(_MANY, _TIMES * d) or self.idle_work >= self.patience(d)
+        most = max(_MANY, _TIMES * d) * (1 if self.back >= _BACK else _LONGER)
+        return self.idle >= most or self.idle_work >= self.patience(d)
 
     def patience(self, d: int) -> float:
         """The work that openings may take in a row without a gain; what led to gains counts as work of the search."""
-        return max(_LEAST_WORK, (self.own + self.work - self.idle_work) * min(_TWICE, _COLUMNS / d))
+        share = min(_TWICE, (_COLUMNS / d) ** (2 if self.sound else 1))
+        least = _LEAST_WORK * min(1.0, share) * (_SOUND if self.sound else 1.0)
+        rough = 0.0 if self.back >= _BACK else _SMALL / d**2
+        return max(least, rough, (self.own + self.used) * share)
 
     def message(self, penalty: float, names: Sequence[str]) -> str:
         """How sure the answer is, in a sentence."""
@@ -109,18 +125,20 @@ def open_some(
     policy = objective.score.policy
     set_score(data, net, objective, *policy.opened)
     fits = read(net, data.d)
+    excess = _excess(data, objective, fits)
+    before = before._replace(sound=excess is not None and bool(excess.max() < 1 + math.sqrt(2 * math.log(data.d + 1))))
     patience = before.patience(data.d)
     each = max(before.work / before.made, 1.0) if before.made else _SLICE
     left = math.inf if wanted is not None else patience - before.idle_work
     few = int(min(_MOST, max(1.0, min(_SLICE, left) / each), math.inf if wanted is None else wanted - before.made))
-    centres = _centres(data, objective, fits, few, rng)
+    centres = _centres(fits, excess, few, rng)
     changes, begun = np.zeros(few), net.counters[3]
     pairs = open_neighbourhoods(
         data.entries, net, centres.astype(np.int32), policy.neighbours, int(rng.integers(2**63)), objective.penalty,
         int(_ONE * patience), near.start, near.items, changes,
     )  # fmt: skip
     work = float(net.counters[3] - begun)
-    return _counted(before, changes, work, _joined(pairs, policy), objective.penalty)
+    return _counted(before, changes, work, _joined(pairs, policy), objective.penalty, data.d)
 
 
 def stored_openings(held: Any, d: int) -> Openings | None:
@@ -131,41 +149,55 @@ def stored_openings(held: Any, d: int) -> Openings | None:
     edges = tuple((int(i), int(j)) for i, j in found.contested)
     if any(not 0 <= v < d for edge in edges for v in edge):
         raise ValueError("contested edges between columns that there are not")
-    own, made, idle, idle_work, work, gained, fresh, least, most = found[:-1]
+    own, made, idle, back, idle_work, used, work, gained, fresh, sound, least, most = found[:-1]
     return Openings(
-        float(own), int(made), int(idle), float(idle_work), float(work), float(gained), bool(fresh), float(least),
-        float(most), edges,
+        float(own), int(made), int(idle), int(back), float(idle_work), float(used), float(work), float(gained),
+        bool(fresh), bool(sound), float(least), float(most), edges,
     )  # fmt: skip
 
 
-def _centres(
-    data: Correlations, objective: Objective, fits: Fits, few: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
+def _excess(data: Correlations, objective: Objective, fits: Fits) -> Floats | None:
+    """By how many standard errors residual variances stand out, under a score with known noise variances."""
+    if objective.score.own_variances:
+        return None
+    known = objective.known_variance(data, fits.residual_variance)
+    return np.asarray((fits.residual_variance / known - 1) / math.sqrt(2 / objective.n))
+
+
+def _centres(fits: Fits, excess: Floats | None, few: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Where to open: nodes whose residual variances stand out, else nodes by their numbers of edges.
 
     Under a score with known noise variances a node with too large a residual lacks a parent, or has a wrong one.
     """
-    degree = fits.parents + np.bincount(fits.weights.nonzero()[0], minlength=data.d)
+    degree = fits.parents + np.bincount(fits.weights.nonzero()[0], minlength=len(fits.order))
     odds = np.where(degree > 0, 1.0 + degree / max(1.0, degree.mean()), 1e-3)
-    if not objective.score.own_variances:
-        known = objective.known_variance(data, fits.residual_variance)
-        excess = (fits.residual_variance / known - 1) / math.sqrt(2 / objective.n)
+    if excess is not None:
         odds *= 0.05 + np.square(np.maximum(excess - _STANDS_OUT, 0.0))
-    return rng.choice(data.d, few, p=odds / odds.sum())
+    return np.asarray(fits.order[rng.choice(len(odds), few, p=(odds / odds.sum())[fits.order])])
 
 
 def _counted(
-    before: Openings, changes: NDArray[np.float64], work: float, pairs: set[tuple[int, int]], penalty: float
+    before: Openings, changes: Floats, work: float, pairs: set[tuple[int, int]], penalty: float, d: int
 ) -> Openings:
-    gains, worth = (np.flatnonzero(changes < -share * penalty) for share in (_GAIN, _WORTH))
-    since = len(changes) - 1 - int(worth[-1]) if len(worth) else before.idle + len(changes)
-    higher = changes[(changes > _GAIN * penalty) & np.isfinite(changes)]
+    """What came of the openings with these."""
+    idle, back, idle_work, used = before.idle, before.back, before.idle_work, before.used
+    shares = changes / penalty
+    for k, share in enumerate(shares.tolist()):
+        idle, idle_work = idle + 1, idle_work + work / len(shares)
+        if share < -1:
+            idle, idle_work, used = 0, 0.0, before.work + work * (k + 1) / len(shares)
+        elif share < -_GAIN:
+            idle_work *= 1 + share * min(1.0, _FEW / d)
+        back = 0 if share < -_GAIN else back + 1 if share <= _GAIN else back
+    gains, higher = changes[shares < -_GAIN], changes[(shares > _GAIN) & np.isfinite(shares)]
     return before._replace(
         made=before.made + len(changes),
-        idle=since,
-        idle_work=work * since / len(changes) if len(worth) else before.idle_work + work,
+        idle=idle,
+        back=back,
+        idle_work=idle_work,
+        used=used,
         work=before.work + work,
-        gained=before.gained - float(changes[gains].sum()),
+        gained=before.gained - float(gains.sum()),
         fresh=before.fresh or bool(len(gains)),
         least=min([before.least, *higher.tolist()]),
         most=max([before.most, *higher.tolist()]),

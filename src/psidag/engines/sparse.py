@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
 from psidag.data.sources import is_wide
 from psidag.engines.candidates import (
@@ -38,7 +36,7 @@ from psidag.engines.moves import (
 )
 from psidag.engines.network_state import dump_network, restore_network, stored_fits
 from psidag.engines.openings import Openings, before_openings, open_some, stored_openings
-from psidag.graph.order import Order, order_change
+from psidag.graph.order import order_change
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
 from psidag.scores.policy import SMALLEST_GAIN, rounded_loss
@@ -103,7 +101,8 @@ class Sparse:
     At the last level all parents are selected once more from none, which frees hubs that have collected a bad set.
     Under the equal score the start is the order grown by residual variance with the parents selected in it, at 8c,
     from 4,000 columns on by way of lists of correlated columns; under the unequal score it is the empty graph, at 512c,
-    and the search is repeated from random members of the equivalence class until ``quiet_rounds`` of them in a row have
+    with the columns in a sequence of their own, so that it does not matter how they stand in the table; the search is
+    repeated from random members of the equivalence class until ``quiet_rounds`` of them in a row have
     led nowhere. A search that is given a graph (``Task.start``) begins there, at the last level, with long walks.
 
     Parameters
@@ -116,7 +115,8 @@ class Sparse:
     restarts : int, optional
         How many neighbourhoods are opened when the search has ended: a node and its neighbours lose their edges and
         find others, which stay if the score is lower. By default openings go on until many in a row have led nowhere,
-        as many as take a share of the work of the search itself.
+        as many as take a share of the work of the search itself; small tables in which hardly one leads back to the
+        same score, as where columns are nearly collinear, are looked at longer.
     reach : float, optional
         A node is walked along the order until the score has risen by this many penalties; 5 under the equal score,
         100 under the unequal one, where the way to a better order leads over higher ground.
@@ -192,7 +192,7 @@ class Sparse:
         if state.scan is not None:
             return self._scan(task, state, state.scan)
         if state.net is None:
-            return self._begin(task, state, np.arange(task.d)), Progress(0, 0)
+            return self._begin(task, state), Progress(0, 0)
         if state.opening:
             return self._open(task, state, state.net)
         if state.net.waiting:
@@ -216,7 +216,7 @@ class Sparse:
         """The network as it stands, or the required edges if there is none yet."""
         net = state.net
         if net is None:
-            order = task.constraints.nearest_order(np.arange(task.d))
+            order = task.constraints.nearest_order(state.data.own_order)
             net = required_network(state.data, order, task.constraints)
         return self._candidate(task, state, read(net, task.d))
 
@@ -269,8 +269,8 @@ class Sparse:
         matrix = 4.0 * d * (d + n) if wide and d >= SINGLE_FROM else 24.0 * d**2
         return matrix + _NODE_BYTES * d / 2
 
-    def _begin(self, task: Task, state: State, order: Order) -> State:
-        """The graph to start from at the first level; the order is no more than a proposal."""
+    def _begin(self, task: Task, state: State) -> State:
+        """The graph to start from at the first level."""
         data, known, objective = state.data, task.constraints, self._objective(task, state)
         near = state.near or EVERYONE
         if task.start is not None:
@@ -282,7 +282,7 @@ class Sparse:
             net = required_network(data, order, known)
             select_parents(data, net, objective, known, task.workers, near)
         else:
-            net = required_network(data, known.nearest_order(order), known)
+            net = required_network(data, known.nearest_order(data.own_order), known)
         state = state._replace(net=net)
         self._set_score(task, state, net)
         net.set_stale()

@@ -130,7 +130,8 @@ cdef inline int search_everywhere(const Matrix* S, const real* base, State* s, S
     cdef Py_ssize_t d = s.d, a, next = 0, waiting
     cdef int32_t batch[WIDE]
     cdef double c[WIDE]
-    cdef real bar
+    # Not raised as better ones are found: bounds are estimates, and the best must not depend on who comes first.
+    cdef real bar = <real> search.least
     cdef Regression* fit = s.fits + j
     memcpy(r, base + j * d, d * sizeof(real))
     for a in range(fit.k):
@@ -138,7 +139,6 @@ cdef inline int search_everywhere(const Matrix* S, const real* base, State* s, S
     combine(base, d, fit, search.u, fit.k, r)
     while next < d:
         waiting = 0
-        bar = <real> search.least
         while next < d and waiting < WIDE:
             if r[next] * r[next] > bar * bound[next] and not search.below[next]:
                 batch[waiting] = <int32_t> next

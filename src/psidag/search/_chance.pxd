@@ -66,7 +66,8 @@ cdef inline int reverse_at_random(const Matrix* S, State* s, Bag* edges, uint64_
     cdef Py_ssize_t a, h
     cdef int32_t i, j
     edges.size = 0
-    for j in range(s.d):
+    for h in range(s.d):
+        j = s.order[h]
         for a in range(s.fits[j].k):
             push(edges, s.fits[j].parents[a])
             push(edges, j)
@@ -98,7 +99,7 @@ cdef inline int random_order(State* s, uint64_t* state) except -1 nogil:
         return 0
     sequence.size = 0
     for t in range(s.d):
-        push(sequence, <int32_t> t)
+        push(sequence, s.order[t])
     shuffle(sequence.items, s.d, state)
     # The place of a node that is not placed yet is -1.
     memset(s.place, 255, s.d * sizeof(int32_t))

@@ -170,7 +170,8 @@ cdef inline Py_ssize_t add_where_stale(const Matrix* S, State* s, Trials* trials
     cdef int32_t j
     cdef Found one
     trials.parents.size = 0
-    for j in range(<int32_t> s.d):
+    for a in range(s.d):
+        j = s.order[a]
         if not s.stale[j]:
             continue
         s.work += looking(s, j)
