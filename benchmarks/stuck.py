@@ -4,14 +4,18 @@ A search is stuck when its penalised score lies more than one penalty above. The
 SF2, 4, 6, 8, weights up to 1 and up to 2, d = 50, 200 and 1,000, n = 500, 2,000 and 5,000, the equal and the unequal
 score, two seeds each, and 24 on the networks of the package under unequal noise. The list and its seeds are fixed.
 
-    python benchmarks/stuck.py problems --record new.jsonl [--columns 50 200] [--every 6] [--everyone]
+    python benchmarks/stuck.py problems --record new.jsonl [--columns 50 0 200] [--every 6] [--everyone]
     python benchmarks/stuck.py report --record new.jsonl [more.jsonl]
     python benchmarks/stuck.py tables
     python benchmarks/stuck.py permutations [--columns 50 200] [--every 12]
+    python benchmarks/stuck.py accuracy [--graphs ER2 SF4] [--seeds 20]
+    python benchmarks/stuck.py peers --python PYTHON [--limit 300]
 
 ``--every k`` takes each k-th problem of the list, which is in random sequence. ``problems`` goes on where its record
 ends. Searches that are not stuck without openings are run with them only under ``--everyone``, for the ratio of
-times, and under the equal score. Times are processor time.
+times, and under the equal score. Times are processor time. ``accuracy`` counts errors at 1,000 columns beside those of
+parents selected in the true order; ``peers`` runs FLOP and XGES (the packages flopsearch and xges, with numba, of the
+interpreter that is named) on 50 problems, each for at most ``--limit`` seconds of processor time.
 """
 
 from __future__ import annotations
@@ -20,9 +24,15 @@ import argparse
 import itertools
 import json
 import math
+import re
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,14 +48,14 @@ from psidag.graph.equivalence import cpdag
 from psidag.graph.metrics import cpdag_shd, shd
 from psidag.run.loop import Outcome, Task, run
 from psidag.scores.named import as_score
-from psidag.simulate import simulate
-from psidag.stages.within_order import search_penalty
+from psidag.simulate import Problem, simulate
+from psidag.stages.within_order import search_penalty, select_within
 from psidag.system.parallel import workers
 
 warnings.simplefilter("ignore")
 GRAPHS = ("ER2", "ER4", "ER6", "ER10", "SF2", "SF4", "SF6", "SF8")
 FITTED = ("ecoli70", "magic_niab")
-FIRST_SEED = 370_000
+FIRST_SEED, ACCURACY_SEED = 570_000, 580_000
 
 
 class Case(NamedTuple):
@@ -134,8 +144,9 @@ def judged(case: Case, everyone: bool) -> dict[str, Any]:
 
 
 def chosen(columns: list[int], every: int) -> list[Case]:
-    """The part of the list that is asked for; networks count as of 0 columns."""
-    return [case for case in cases() if not columns or case.d in columns][::every]
+    """The part of the list that is asked for, by sizes as they are named; networks count as of 0 columns."""
+    found = cases()
+    return [case for d in columns for case in found if case.d == d][::every] if columns else found[::every]
 
 
 def problems(arguments: argparse.Namespace) -> None:
@@ -224,7 +235,103 @@ def permutations(arguments: argparse.Namespace) -> None:
     print(f"{near} of {len(spreads)} within one penalty, the widest {max(spreads):.1f}")
 
 
-PARTS = {"problems": problems, "report": report, "tables": tables, "permutations": permutations}
+def accuracy(arguments: argparse.Namespace) -> None:
+    """Errors and times at 1,000 columns, n = 5,000, equal noise: without openings, with them, in the true order."""
+    row("graph", "seeds", "time, median", "most", "openings, median", "errors", "in the true order", "ratio")
+    row(*["---"] * 8)
+    for graph in arguments.graphs:
+        lines = []
+        for seed in range(ACCURACY_SEED, ACCURACY_SEED + arguments.seeds):
+            problem = simulate(graph, 5000, d=1000, seed=seed)
+            (_, without), (found, seconds) = (learn(problem.X, "equal", restarts=few) for few in (0, None))
+            best = shd(problem.dag.weights, in_true_order(problem))
+            opened = re.search(r"(\d+) neighbourhoods", found.status.message)
+            errors = shd(problem.dag.weights, found.candidate.weights)
+            lines.append((seconds / without, int(opened[1]) if opened else 0, errors, best))
+        times, opened, errors, best = (np.array(column) for column in zip(*lines, strict=True))
+        print(f"<!-- {graph}: {errors.tolist()} and {best.tolist()} -->")
+        row(
+            graph, len(lines), f"{np.median(times):.2f}", f"{times.max():.2f}", f"{np.median(opened):.0f}",
+            f"{errors.mean():.1f}", f"{best.mean():.1f}", f"{errors.sum() / best.sum():.2f}",
+        )  # fmt: skip
+
+
+def in_true_order(problem: Problem) -> sp.csr_array:
+    """Parents selected in the true order at the price of the search."""
+    n, d = problem.X.shape
+    C = np.corrcoef(problem.X, rowvar=False)
+    with workers(1) as pool:
+        return select_within(C, n, problem.dag.order, pool, penalty=search_penalty(n, d)).weights
+
+
+def peer_cases() -> list[Case]:
+    """Fifty problems under unequal noise; those of 100 columns are not on the list."""
+    found = [case for case in cases() if case.score == "unequal"]
+    hundred = itertools.product(GRAPHS, (500, 5000))
+    made = [Case(graph, 100, n, 2, "unequal", FIRST_SEED + 1000 + k) for k, (graph, n) in enumerate(hundred)]
+    few = {50: 16, 0: 10, 200: 8}
+    return [*made, *(case for d, count in few.items() for case in [case for case in found if case.d == d][:count])]
+
+
+def peers(arguments: argparse.Namespace) -> None:
+    """FLOP and XGES beside ours: errors of the equivalence class, and seconds."""
+    record = Path(arguments.record[0])
+    done = {line["case"] for line in read(record)}
+    for case in peer_cases():
+        if case.label in done:
+            continue
+        X, truth = drawn(case)
+        found, seconds = learn(X, case.score)
+        true_class = cpdag(truth).toarray() != 0
+        line: dict[str, Any] = {
+            "case": case.label,
+            "d": case.d,
+            "ours": [cpdag_shd(truth, found.candidate.weights), seconds],
+        }
+        for name in PEERS:
+            answer = peer(arguments.python, name, X, arguments.limit)
+            line[name] = None if answer is None else [pairs_apart(true_class, answer[0]), answer[1]]
+        with record.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        print(json.dumps(line), flush=True)
+
+
+#: What runs in the other interpreter: the rows are in one file, and the class, i -> j in [i, j], goes to another.
+PEERS = {
+    "FLOP": "from flopsearch import flop; A = np.asarray(flop(X, 2.0, restarts=20)) != 0",
+    "XGES": "from xges import XGES; A = np.asarray(XGES().fit(X, verbose=0).to_adjacency_matrix()) != 0",
+}
+
+
+def peer(python: str, name: str, X: np.ndarray, limit: float) -> tuple[np.ndarray, float] | None:
+    """The class that another program finds, and its seconds; None where it takes longer than it may."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows, out = Path(folder, "rows.npy"), Path(folder, "out.npz")
+        np.save(rows, X / X.std(axis=0))
+        code = f"import time, numpy as np; X = np.load({str(rows)!r}); s = time.process_time(); {PEERS[name]}; "
+        code += f"np.savez({str(out)!r}, A=A, t=time.process_time() - s)"
+        limited = partial(resource.setrlimit, resource.RLIMIT_CPU, (int(limit), int(limit)))
+        subprocess.run([python, "-c", code], preexec_fn=limited, capture_output=True, check=False)
+        if not out.exists():
+            return None
+        with np.load(out) as found:
+            return found["A"], float(found["t"])
+
+
+def pairs_apart(one: np.ndarray, other: np.ndarray) -> int:
+    """Pairs of nodes that two classes join in different ways."""
+    differs = one != other
+    return int(np.triu(differs | differs.T).sum())
+
+
+PARTS = {
+    "problems": problems,
+    "report": report,
+    "tables": tables,
+    "permutations": permutations,
+    "accuracy": accuracy,
+    "peers": peers,
+}
 
 
 def main() -> None:
@@ -234,6 +341,10 @@ def main() -> None:
     parser.add_argument("--columns", type=int, nargs="*", default=[])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--everyone", action="store_true")
+    parser.add_argument("--graphs", nargs="+", default=["ER2", "ER4", "SF4", "SF6"])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--limit", type=float, default=300.0)
     arguments = parser.parse_args()
     PARTS[arguments.part](arguments)
 
