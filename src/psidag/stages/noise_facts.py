@@ -83,19 +83,22 @@ def _looked(
 
     given = np.ones(len(X)) if weight is None else weight
     rows, shares = given.sum() ** 2 / float(given @ given), (given / given.sum()).astype(np.float32)
-    columns = sp.csc_array(weights)
+    equations = sp.csr_array(weights.T)
+    # Of a table of moderate size one copy serves all parts.
+    whole = _by_column(X, mean) if X.size <= _NUMBERS[0] else None
 
     def look(part: slice) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        few = columns[:, part]
-        used = np.unique(few.indices)
-        # Columns lie one behind the other from here on: all that follows runs along them.
-        own = np.ascontiguousarray(X[:, part].T, dtype=np.float64) - mean[part, None]
-        parents = np.ascontiguousarray(X[:, used].T, dtype=np.float64) - mean[used, None]
+        few = equations[part]
+        if whole is None:
+            used = np.unique(few.indices)
+            own, parents, few = _by_column(X[:, part], mean[part]), _by_column(X[:, used], mean[used]), few[:, used]
+        else:
+            own, parents = whole[part], whole
         # Squares of the largest and the smallest numbers are out of range.
-        size = np.maximum(np.abs(own).max(axis=1), np.finfo(np.float64).tiny)[:, None]
-        residual = ((own - few[used].T @ parents) / size).astype(np.float32)
-        own /= size
+        size = np.maximum(np.maximum(own.max(axis=1), -own.min(axis=1)), np.finfo(np.float64).tiny)[:, None]
+        residual = ((own - few @ parents) / size).astype(np.float32)
         kurtosis, p_values, variance = _tails_and_shape(residual, shares, rows)
+        own = (own / size).astype(np.float32)
         left = variance > _NOTHING_LEFT**2 * np.einsum("ij,ij,j->i", own, own, shares)
         valued = left & ~few_valued(np.asarray(X[:, part])) & (rows >= LEAST_ROWS)
         return kurtosis, p_values, valued
@@ -105,6 +108,11 @@ def _looked(
     p_values = np.where(valued, np.maximum(p_values, np.finfo(np.float64).tiny), 1.0)
     together = float(chdtrc(2 * max(valued.sum(), 1), -2 * np.log(p_values).sum()))
     return NoiseFacts(kurtosis, valued & _discovered(p_values), valued), together
+
+
+def _by_column(X: NDArray[np.floating], mean: Floats) -> Floats:
+    """Centred columns, one behind the other, as all that follows runs along them."""
+    return np.ascontiguousarray(X.T, dtype=np.float64) - mean[:, None]
 
 
 def _tails_and_shape(residual: Singles, shares: Singles, rows: float) -> tuple[Floats, Floats, Floats]:
