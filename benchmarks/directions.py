@@ -311,7 +311,7 @@ def curves(seeds: int) -> str:
 
 
 def rows(seeds: int) -> str:
-    """Rows that depend on each other, as they stand and shuffled, which hides it; and independent rows, sorted."""
+    """Rows that depend on each other, as they stand and shuffled, which hides it; sorted rows; rows of many scales."""
 
     def lines() -> Iterator[list[object]]:
         for noise in ("gaussian", "gumbel"):
@@ -347,6 +347,7 @@ ROWS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
     "sorted by a column in steps": lambda X, rng: X[np.argsort(np.round(X[:, rng.integers(X.shape[1])]))],
     "in time": _in_time,
     "in groups": _in_groups,
+    "of many scales": lambda X, rng: X * np.exp(0.6 * rng.normal(size=(len(X), 1))),
 }
 
 
@@ -380,7 +381,6 @@ SECTIONS: dict[str, Callable[[int], str]] = {
 
 
 def main() -> None:
-    """Run the sections asked for, all by default."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--seeds", type=int, default=5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from psidag.directions.profile import Profile
+from psidag.directions.profile import Memory, Profile
 from psidag.graph.dag import DAG
 from psidag.graph.equivalence import cpdag
 from psidag.system.parallel import SERIAL, workers
@@ -67,3 +67,23 @@ def test_knowledge_is_kept():
     for edge, delta in zip(edges, free, strict=True):
         bound = Profile(parents, dag.order, required=held - {edge}, mark=-np.inf)
         assert bound.differences(score, [edge], SERIAL)[0] >= delta - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_remembered_is_what_would_be_found(seed):
+    """Edges become required, and are so no longer: differences that this does not touch are not looked for again."""
+    dag, score = problem(seed, 14, density=0.25)
+    parents, rng = parents_of(dag), np.random.default_rng(seed)
+    edges = [(i, j) for j, p in enumerate(parents) for i in p]
+    memory = Memory()
+    for _ in range(6):
+        required = frozenset(edge for edge in edges if rng.random() < 0.3)
+        options = {"required": required, "mark": 5.0, "allowed": lambda u, v: (u + v) % 5 != 0}
+        fresh = Profile(parents, dag.order, **options)
+        remembering = Profile(parents, dag.order, **options, memory=memory)
+        np.testing.assert_array_equal(
+            remembering.differences(score, edges, SERIAL, settled=False),
+            fresh.differences(score, edges, SERIAL, settled=False),
+        )
+    assert set(memory.recall(required)) == set(edges)
+    assert set(memory.recall(required ^ frozenset(edges))) < set(edges)

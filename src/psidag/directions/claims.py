@@ -19,7 +19,7 @@ from psidag.directions.again import search_again
 from psidag.directions.calibration import CURVES, MARK, ODDS, discoveries
 from psidag.directions.experiment import Experiment
 from psidag.directions.independence import PairTests, has_shape, noises, pair_tests, thinned
-from psidag.directions.profile import Costs, Profile
+from psidag.directions.profile import Costs, Memory, Profile
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.dag import DAG
 from psidag.graph.orientation import close, known_directions, markov_class, open_colliders
@@ -66,6 +66,8 @@ class Grounds:
     in_order : boolean array of shape (d,), optional
         The columns whose noise follows the order of the rows: between two of them only knowledge and interventions
         direct. By default there are none.
+    settled : bool
+        Whether the DAG is the best around under the unequal score of these data.
     experiment : Experiment, optional
         The rows by what was set in them, where something was: then every score is that of the rows in which a node was
         left alone, and ``rows`` are those in which nothing was set.
@@ -79,6 +81,7 @@ class Grounds:
     shaped: NDArray[np.bool_] | None = None
     apart: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     in_order: NDArray[np.bool_] | None = None
+    settled: bool = True
     experiment: Experiment | None = None
 
     @property
@@ -135,6 +138,7 @@ class _Claims:
         in_order = self.grounds.in_order
         self.in_order = np.zeros(count, bool) if in_order is None else in_order[self.sources] & in_order[self.targets]
         """Edges whose ends both follow the order of the rows."""
+        self._memory = Memory()
 
     def graph(self) -> PartialGraph:
         """Ask all sources, and draw the conclusions."""
@@ -186,8 +190,8 @@ class _Claims:
         score = self._score()
         if self.dag.d <= exact.MOST:
             return self._over_all_graphs(score, rows, known)
-        settled = not (self.grounds.equal or self.grounds.by_shape)
-        profile = replace(self._profile, required=_pairs(known.required))
+        settled = self.grounds.settled and not (self.grounds.equal or self.grounds.by_shape)
+        profile = replace(self._profile, required=_pairs(known.required), memory=self._memory)
         delta = self._differences("collider", score, rows, settled=settled, profile=profile)
         if self.dag.d <= _WHOLE:
             mark = CURVES["collider"].mark

@@ -42,6 +42,25 @@ class Costs(Protocol):
         ...
 
 
+class Memory:
+    """Differences found before, each with the edges of which was asked whether they are required."""
+
+    def __init__(self) -> None:
+        self._required: frozenset[Pair] = frozenset()
+        self._found: dict[Pair, tuple[float, set[Pair]]] = {}
+
+    def recall(self, required: frozenset[Pair]) -> dict[Pair, float]:
+        """What is as it was now that these edges are required; all else is forgotten."""
+        changed = required ^ self._required
+        self._required = required
+        self._found = {edge: each for edge, each in self._found.items() if each[1].isdisjoint(changed)}
+        return {edge: delta for edge, (delta, _) in self._found.items()}
+
+    def keep(self, edge: Pair, delta: float, asked: set[Pair]) -> None:
+        """Remember one more."""
+        self._found[edge] = delta, asked
+
+
 @dataclass(frozen=True, eq=False)
 class Profile:
     """Searches for the best graph in which one edge of a DAG points the other way, or is not there.
@@ -69,6 +88,8 @@ class Profile:
         The Δ above which it need not be known any better: edges added around the turned one could make it smaller, but
         not bring it below the mark. On graphs of 60 to 300 nodes that never happened from 100 above the mark on, and a
         third of the time remains.
+    memory : Memory, optional
+        What profiles found that differ from this one in their required edges alone, asked with the same score.
     """
 
     parents: Sequence[Parents]
@@ -77,6 +98,7 @@ class Profile:
     required: frozenset[Pair] = frozenset()
     mark: float = 0.0
     enough: float = np.inf
+    memory: Memory | None = None
     place: list[int] = field(init=False)
     children: list[list[int]] = field(init=False)
 
@@ -103,20 +125,27 @@ class Profile:
             Whether the DAG is a local optimum of this score. If not, the same search is allowed to the graph that
             keeps the edge where Δ is below the mark, so that faults nearby do not count against its direction.
         """
-        found = np.empty(len(edges))
-        for start in range(0, len(edges), _BLOCK):
-            part = edges[start : start + _BLOCK]
+        memory = self.memory
+        found = {} if memory is None else memory.recall(self.required)
+        new = [edge for edge in edges if edge not in found]
+        for start in range(0, len(new), _BLOCK):
+            part = new[start : start + _BLOCK]
             known: dict[Family, float] = {}
-            turned = _side_by_side([self._turned(a, b, known) for a, b in part], known, score, workers)
+            asked: list[set[Pair]] = [set() for _ in part]
+            searches = [self._turned(a, b, known, about) for (a, b), about in zip(part, asked, strict=True)]
+            turned = _side_by_side(searches, known, score, workers)
             if not settled:
                 low = np.flatnonzero(turned < self.mark).tolist()
-                kept = [self._kept(part[k][0], part[k][1], known) for k in low]
+                kept = [self._kept(*part[k], known, asked[k]) for k in low]
                 turned[low] -= _side_by_side(kept, known, score, workers)
-            found[start : start + len(part)] = turned
-        return found
+            for edge, delta, about in zip(part, turned.tolist(), asked, strict=True):
+                found[edge] = delta
+                if memory is not None:
+                    memory.keep(edge, delta, about)
+        return np.array([found[edge] for edge in edges], dtype=np.float64)
 
-    def _turned(self, a: int, b: int, known: dict[Family, float]) -> Asking:
-        starts = [start for start in (self._plain(a, b), self._covered(a, b)) if start is not None]
+    def _turned(self, a: int, b: int, known: dict[Family, float], asked: set[Pair]) -> Asking:
+        starts = [start for start in (self._plain(a, b, asked), self._covered(a, b, asked)) if start is not None]
         with_a, without_a = (b, self.parents[b]), (b, without(self.parents[b], a))
         yield [with_a, without_a, *(family for start in starts for family in start.families())]
         best = known[without_a] - known[with_a]
@@ -128,16 +157,16 @@ class Profile:
             best = min(best, (yield from self._climb(starts[k], values[k], (b, a), known)))
         return best
 
-    def _kept(self, a: int, b: int, known: dict[Family, float]) -> Asking:
-        start = _Variant(self, {a: self.parents[a], b: self.parents[b]})
+    def _kept(self, a: int, b: int, known: dict[Family, float], asked: set[Pair]) -> Asking:
+        start = _Variant(self, {a: self.parents[a], b: self.parents[b]}, asked)
         yield [*start.families()]
         return (yield from self._climb(start, 0.0, (a, b), known))
 
-    def _plain(self, a: int, b: int) -> _Variant | None:
-        start = _Variant(self, {a: with_parent(self.parents[a], b), b: without(self.parents[b], a)})
+    def _plain(self, a: int, b: int, asked: set[Pair]) -> _Variant | None:
+        start = _Variant(self, {a: with_parent(self.parents[a], b), b: without(self.parents[b], a)}, asked)
         return None if start.leads(a, b) or not self._may(start) else start
 
-    def _covered(self, a: int, b: int) -> _Variant | None:
+    def _covered(self, a: int, b: int, asked: set[Pair]) -> _Variant | None:
         """The edge turned between nodes that share their parents; those of b that descend from a follow b instead."""
         if len(self.parents[a]) + len(self.parents[b]) > _HUB:
             return None
@@ -147,16 +176,16 @@ class Profile:
         for x in self.parents[b]:
             if x in later:
                 changes[x] = with_parent(self.parents[x], b)
-        start = _Variant(self, changes)
+        start = _Variant(self, changes, asked)
         return start if self._may(start) else None
 
     def _may(self, variant: _Variant) -> bool:
         """Whether prior knowledge leaves the graph open."""
-        if self.allowed is None and not self.required:
-            return True
         for v, parents in variant.changed.items():
             before, after = set(self.parents[v]), set(parents)
-            if any((u, v) in self.required for u in before - after):
+            gone = [(u, v) for u in before - after]
+            variant.asked.update(gone)
+            if not self.required.isdisjoint(gone):
                 return False
             if self.allowed is not None and not all(self.allowed(u, v) for u in after - before):
                 return False
@@ -178,14 +207,16 @@ class Profile:
             # Where turning costs very much, further edges do not bring it below the mark.
             for proposed in (variant.fewer, variant.more) if value < self.enough else (variant.fewer,):
                 moves = proposed(held)
-                asked = dict.fromkeys(family for move in moves for family in move)
-                now = {v: (v, variant.parents(v)) for v, _ in asked}
-                yield [*asked, *now.values()]
-                change_of = {family: known[family] - known[now[family[0]]] for family in asked}
+                nodes = {family[0] for move in moves for family in move}
+                now = {v: (v, variant.parents(v)) for v in nodes}
+                yield [*(family for move in moves for family in move), *now.values()]
+                cost = {v: known[family] for v, family in now.items()}
                 gained = 0.0
                 paying = []
                 for move in moves:
-                    change = change_of[move[0]] if len(move) == 1 else change_of[move[0]] + change_of[move[1]]
+                    change = known[move[0]] - cost[move[0][0]]
+                    if len(move) == 2:
+                        change += known[move[1]] - cost[move[1][0]]
                     if change < -SMALLEST_GAIN:
                         paying.append((change, move))
                 touched: set[int] = set()
@@ -212,6 +243,8 @@ class _Variant:
 
     base: Profile
     changed: dict[int, Parents]
+    asked: set[Pair]
+    """All edges of which was asked whether they are required, in the whole of a search."""
 
     def parents(self, v: int) -> Parents:
         found = self.changed.get(v)
@@ -226,7 +259,7 @@ class _Variant:
         return sum(known[v, parents] - known[v, self.base.parents[v]] for v, parents in self.changed.items())
 
     def after(self, move: Move) -> _Variant:
-        return _Variant(self.base, {**self.changed, **dict(move)})
+        return _Variant(self.base, {**self.changed, **dict(move)}, self.asked)
 
     def fewer(self, held: Pair) -> list[Move]:
         """Edges into changed nodes dropped or turned, but for the one that is held."""
@@ -278,16 +311,18 @@ def _side_by_side(searches: list[Asking], known: dict[Family, float], score: Cos
     results = np.empty(len(searches))
     active = list(enumerate(searches))
     while active:
-        asked: dict[Family, None] = {}
+        unknown: dict[Family, None] = {}
         going = []
         for k, search in active:
             try:
-                asked.update(dict.fromkeys(next(search)))
+                for family in next(search):
+                    if family not in known:
+                        unknown[family] = None
             except StopIteration as end:
                 results[k] = end.value
             else:
                 going.append((k, search))
-        missing = [family for family in asked if family not in known]
+        missing = list(unknown)
         pieces = [missing[i : i + _CHUNK] for i in range(0, len(missing), _CHUNK)]
         for piece, values in zip(pieces, workers.map(score.costs, pieces), strict=True):
             known.update(zip(piece, values.tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from psidag.system.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 # Levels and distances: benchmarks/directions.md, "rows that depend on each other".
 #: Rows of one look: more would find correlations that are too small to matter.
@@ -32,6 +34,8 @@ _POWERS, _MOST_KEYS = 3, 3
 #: Where more than this share of the columns follow the rows, what they have in common is behind the others, too: it
 #: only shows less in those whose parents carry it.
 _MANY = 1 / 3
+#: Rows that show of most columns that rows are not sorted by them.
+_GLANCE = 16
 #: Columns that one thread takes at a time.
 _COLUMNS = 64
 #: Noise of less than this share of its column is what rounding left.
@@ -111,9 +115,10 @@ def _dependent(X: NDArray[Any], weights: sp.csr_array, level: float, workers: Wo
 def _keys(X: NDArray[Any]) -> Floats:
     """Orthonormal functions of the rows, one in each: a constant, and powers of the columns that they are sorted by."""
     ends = X[-1] - X[0]
-    sorted_by = [j for j in np.flatnonzero(ends).tolist() if np.all(np.diff(X[:, j]) * np.sign(ends[j]) >= 0)][
-        :_MOST_KEYS
-    ]
+    # A few rows rule most columns out.
+    begun = np.flatnonzero(np.all(np.diff(X[:_GLANCE], axis=0) * np.sign(ends) >= 0, axis=0) & (ends != 0))
+    rising = (j for j in begun.tolist() if np.all(np.diff(X[:, j]) * np.sign(ends[j]) >= 0))
+    sorted_by = list(islice(rising, _MOST_KEYS))
     functions = [np.ones(len(X))]
     for j in sorted_by:
         key = (X[:, j] - X[0, j]) / ends[j]
@@ -123,22 +128,24 @@ def _keys(X: NDArray[Any]) -> Floats:
     return np.asarray(Q[:, kept].T)
 
 
-def _even(noise: Floats, keys: Floats) -> Floats:
+def _even(noise: Floats, keys: Floats) -> Singles:
     """Noise with its extremes drawn in, and without what a sorted column explains."""
-    noise = noise / np.maximum(np.abs(noise).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    size = np.maximum(noise.max(axis=1), -noise.min(axis=1))
+    noise = (noise / np.maximum(size, np.finfo(np.float64).tiny)[:, None]).astype(np.float32)
     some = noise[:, :: max(1, noise.shape[1] // _ROUGHLY)]
     middle = np.median(some, axis=1, keepdims=True)
     spread = 1.4826 * np.median(np.abs(some - middle), axis=1, keepdims=True)
     reach = _FURTHEST * np.where(spread > 0, spread, noise.std(axis=1, keepdims=True))
     noise = np.clip(noise, middle - reach, middle + reach)
+    keys = keys.astype(np.float32)
     return np.asarray(noise - (noise @ keys.T) @ keys)
 
 
-def _p_values(noise: Floats) -> Floats:
+def _p_values(noise: Singles) -> Floats:
     """Of noise, one in each row, that is independent along it: Ljung and Box's for near lags, that of the largest."""
     n = noise.shape[1]
     length = scipy.fft.next_fast_len(n + n // 2, real=True)
-    power = np.abs(scipy.fft.rfft(noise.astype(np.float32), length, axis=1)) ** 2
+    power = np.abs(scipy.fft.rfft(noise, length, axis=1)) ** 2
     found = scipy.fft.irfft(power, length, axis=1)[:, : n // 2]
     lags = np.arange(1, n // 2)
     square = (found[:, 1:] / np.maximum(found[:, :1], np.finfo(np.float64).tiny)) ** 2 * (n * (n + 2) / (n - lags))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from psidag.data.labelled import LabelledTable, conditions_of
 from psidag.data.rows_behind import RowsBehind, rows_behind
 from psidag.directions.claims import Grounds, claim_directions
 from psidag.directions.experiment import Experiment
+from psidag.directions.independence import overstatement
 from psidag.directions.row_order import follows_row_order, rows_have_more_in_common
 from psidag.engines.noise_choice import neighbours_apart
 from psidag.engines.noise_search import State as NoiseState
@@ -34,7 +36,7 @@ class Measured(NamedTuple):
 
 
 def measured_directions(
-    task: Task, outcome: Outcome, dag: DAG, *, equal: bool, shape: tuple[str, ...] = ()
+    task: Task, outcome: Outcome, dag: DAG, *, equal: bool, asked: bool = False, shape: tuple[str, ...] = ()
 ) -> Measured:
     """Which directions of a DAG are claimed, because of what, and with what evidence.
 
@@ -48,41 +50,46 @@ def measured_directions(
         The graph.
     equal : bool
         Whether noise variances were found, or said, to be equal.
+    asked : bool
+        Whether they were said to be. If only found, they direct nothing where noises are large in the same rows: heavy
+        tails hide differences of variances, and these are the same tails in all columns.
     shape : tuple of str
         The columns whose noise is not Gaussian.
     """
     held = getattr(outcome.state, "data", None)
     data = held if isinstance(held, Correlations) else correlations(task.source, task.workers)
     rows, apart = _rows(task, outcome, dag, shape)
-    follows = _follows_row_order(task, outcome, dag)
+    alone = _left_alone(task, outcome)
+    follows = np.zeros(dag.d, bool) if alone is None else follows_row_order(alone, dag.weights, task.workers)
+    experiment = _experiment(task, search_penalty(data.count, data.d))
+    # Where noises are large in the same rows, fewer rows would say as much.
+    times = 1.0 if alone is None or experiment is not None else overstatement(alone, dag.weights)
+    data = replace(data, count=data.count / times)
     in_order = follows | rows_have_more_in_common(follows, task.constraints.tier)
     grounds = Grounds(
         data,
         search_penalty(data.count, data.d),
-        equal=equal,
+        equal=equal and (asked or times == 1.0),
         rows=None if rows is None else rows.X,
         weight=None if rows is None else rows.weight,
         shaped=np.isin(np.array(dag.names), np.array(shape)) if shape else None,
         apart=apart,
         in_order=in_order,
-        experiment=_experiment(task, search_penalty(data.count, data.d)),
+        settled=times == 1.0,
+        experiment=experiment,
     )
     graph = claim_directions(dag, grounds, task.constraints, task.workers)
     return Measured(graph, _remarks(graph, follows, in_order))
 
 
-def _follows_row_order(task: Task, outcome: Outcome, dag: DAG) -> NDArray[np.bool_]:
-    """The columns whose noise follows the order of the rows, as far as there are rows that were left alone."""
-    state = outcome.state
+def _left_alone(task: Task, outcome: Outcome) -> NDArray[np.floating] | None:
+    """The rows in which nothing was set, in their order, as far as there are rows."""
     if isinstance(task.source, LabelledTable):
-        X = task.source.X[task.source.controls()]
-    else:
-        rows = state.rows if isinstance(state, NoiseState) and state.rows is not None else None
-        rows = rows or rows_behind(task.source, task.workers)
-        if rows is None:
-            return np.zeros(dag.d, dtype=bool)
-        X = rows.X
-    return follows_row_order(X, dag.weights, task.workers)
+        return task.source.X[task.source.controls()]
+    state = outcome.state
+    rows = state.rows if isinstance(state, NoiseState) and state.rows is not None else None
+    rows = rows or rows_behind(task.source, task.workers)
+    return None if rows is None else rows.X
 
 
 def _remarks(graph: PartialGraph, follows: NDArray[np.bool_], in_order: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -188,7 +188,8 @@ class Plan:
         known = task.source.has_moments or in_memory(task.source)
         if not (self.evidence and outcome.status.ok and known):
             return Measured(self.directions(learned, dag))
-        return measured_directions(task, outcome, dag, equal=noise.equal, shape=noise.shape)
+        asked = noise.asked == "equal"
+        return measured_directions(task, outcome, dag, equal=noise.equal, asked=asked, shape=noise.shape)
 
     def solution(self, learned: Learned) -> Solution:
         """The answer, with warnings about the data behind it."""
