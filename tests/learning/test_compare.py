@@ -46,7 +46,7 @@ def test_a_row_for_each_method(scores):
     assert [score.method for score in scores] == ["EqVar", "by size", "impossible", "slow", "local"]
     good = scores[0]
     assert good.status == "converged"
-    assert 0 < good.seconds < 10
+    assert good.seconds > 0
     assert 0 <= good.memory < 500
     assert good.measures["shd"] == good.measures["missing"] + good.measures["extra"] + good.measures["reversed"]
     assert math.isfinite(good.measures["gap"])
@@ -63,12 +63,17 @@ def test_failure_and_overrun_are_rows(scores):
     assert "process of its own" in local.message
 
 
-def test_a_process_that_hangs_crashes_or_chatters(monkeypatch):
-    monkeypatch.setattr(sys.modules[compare.__module__], "_GRACE", 6.0)
-    methods = {"hangs": Sleeps(), "crashes": Crashes(), "chatters": Chatters()}
+def test_a_process_that_hangs_is_ended(monkeypatch):
+    monkeypatch.setattr(sys.modules[compare.__module__], "_GRACE", 2.0)
+    (score,) = compare(simulate("ER2", n=100, d=5, seed=0), {"hangs": Sleeps()}, max_time=1, n_jobs=1)
+    assert score.status == "killed", score.message
+
+
+def test_a_process_that_crashes_or_chatters():
+    methods = {"crashes": Crashes(), "chatters": Chatters()}
     scores = compare(simulate("ER2", n=100, d=5, seed=0), methods, max_time=1, n_jobs=1)
-    assert [score.status for score in scores] == ["killed", "failed", "converged"]
-    assert "code 3" in scores[1].message
+    assert [score.status for score in scores] == ["failed", "converged"], scores[1].message
+    assert "code 3" in scores[0].message
 
 
 def test_it_prints_and_converts(scores):
