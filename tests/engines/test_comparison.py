@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from psidag.engines import comparison
 from psidag.engines.comparison import Compared
-from psidag.search._compare import compare, confirm, quantise
+from psidag.search._compare import BLOCK, STRIP, compare, confirm, kernels, pack, quantise
 from psidag.system.parallel import SERIAL
 
 
@@ -19,10 +19,10 @@ def unit_rows(X):
 
 @settings(deadline=None, max_examples=60)
 @given(
-    seed=st.integers(0, 10_000), m=st.integers(1, 9), k=st.integers(1, 11), width=st.sampled_from([256, 1024, 1280]),
-    above=st.booleans(),
+    seed=st.integers(0, 10_000), m=st.integers(1, 70), k=st.integers(1, 70), width=st.sampled_from([64, 256, 1280]),
+    beyond=st.one_of(st.just(-70), st.integers(0, 80)),
 )  # fmt: skip
-def test_the_kernel_lists_the_pairs_that_plain_integers_give(seed, m, k, width, above):
+def test_every_kernel_lists_the_pairs_that_plain_integers_give(seed, m, k, width, beyond):
     rng = np.random.default_rng(seed)
     left, right = (rng.integers(-31, 32, size=(size, width)).astype(np.int8) for size in (m, k))
     # The largest values there are: sums in sixteen bits must not run over.
@@ -30,17 +30,22 @@ def test_the_kernel_lists_the_pairs_that_plain_integers_give(seed, m, k, width, 
     products = left.astype(np.int64) @ right.T.astype(np.int64)
     bound = np.quantile(np.abs(products), rng.random(m)).astype(np.int32)
     wanted = np.abs(products) > bound[:, None]
-    if above:
-        wanted &= np.arange(k) > np.arange(m)[:, None]
-    row, column = np.empty(m * k, np.int32), np.empty(m * k, np.int32)
-    sums = right.sum(axis=1, dtype=np.int32)
-    count = compare(left, right, sums, bound, 0 if above else -m, row, column)
-    assert sorted(zip(row[:count].tolist(), column[:count].tolist(), strict=True)) == list(
-        zip(*(each.tolist() for each in np.nonzero(wanted)), strict=True)
-    )
-    # Too little room is told, and nothing is written beyond it.
-    few = np.empty(0, np.int32)
-    assert compare(left, right, sums, bound, 0 if above else -m, few, few.copy()) == count
+    wanted &= np.arange(k) > np.arange(m)[:, None] + beyond
+    pairs = list(zip(*(each.tolist() for each in np.nonzero(wanted)), strict=True))
+    blocks = -(-k // BLOCK)
+    strips, start = np.ones((blocks * BLOCK // STRIP, STRIP * width), np.int8), np.ones(blocks * BLOCK, np.int32)
+    pack(right, strips, start, right.sum(axis=1, dtype=np.int32))
+    listed = []
+    for kernel in kernels().values():
+        row, column = np.empty(m * k, np.int32), np.empty(m * k, np.int32)
+        count = compare(left, strips, start, bound, beyond, row, column, kernel)
+        listed.append((row[:count].tolist(), column[:count].tolist()))
+        assert sorted(zip(*listed[-1], strict=True)) == pairs
+        # Too little room is told, and nothing is written beyond it.
+        few = np.empty(0, np.int32)
+        assert compare(left, strips, start, bound, beyond, few, few.copy(), kernel) == count
+    # In the same sequence, too.
+    assert all(each == listed[0] for each in listed)
 
 
 def test_small_integers_are_rounded_and_cut_off():

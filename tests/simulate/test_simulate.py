@@ -214,6 +214,19 @@ def test_float32_rows_are_float64_rows_rounded():
     assert np.array_equal(model.sample(40, 1, np.float32), model.sample(40, 1).astype(np.float32))
 
 
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_rows_that_go_straight_to_a_file_are_those_of_a_sample(jobs, tmp_path, monkeypatch):
+    monkeypatch.setattr("psidag.simulate.model._BLOCK", 500)
+    model = LinearSEM(random_graph("ER2", 40, 1))
+    written = model.write(tmp_path / "rows.npy", 100, seed=3, dtype=np.float32, n_jobs=jobs)
+    assert isinstance(written, np.memmap)
+    assert np.array_equal(written, model.sample(100, seed=3, dtype=np.float32))
+    path = tmp_path / "problem.npy"
+    problem = simulate("ER1", 50, d=30, seed=2, path=path)
+    assert np.array_equal(problem.X, simulate("ER1", 50, d=30, seed=2).X)
+    assert np.array_equal(np.load(path), problem.X)
+
+
 def test_a_stream_is_one_long_sample():
     model = LinearSEM(CHAIN)
     batches = list(itertools.islice(model.stream(16, seed=2), 5))

@@ -27,10 +27,10 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-#: Residuals that one thread multiplies at a time with this many columns: the products stay in its cache.
-_NODES, _COLUMNS = 512, 1024
-#: Blocks of nodes in one slice of a scan.
-_BLOCKS = 2
+#: Residuals that one thread compares at a time with all columns: in small integers they stay in its cache.
+_NODES = 512
+#: Columns that are multiplied at a time, and how many tell what is to be expected of the others.
+_COLUMNS, _SOME = 1024, 512
 #: Rows of a matrix that one thread looks through at a time.
 _ROWS = 64
 # How long lists are decides time, memory and errors together: benchmarks/huge.md.
@@ -89,7 +89,12 @@ def first_scan(columns: Singles, least: float, workers: Workers) -> Scan:
     """
     d = len(columns)
     some = columns[_spread(d)]
-    squares = np.concatenate(workers.map(lambda part: np.square(columns[part] @ some.T).ravel(), tiles(d, _COLUMNS)))
+
+    def work(part: slice) -> Singles:
+        squares = np.square(columns[part] @ some.T)
+        return np.asarray(squares[squares > least])
+
+    squares = np.concatenate(workers.map(work, tiles(d, _COLUMNS)))
     return Scan(np.arange(d), np.full(d, _enough(squares, len(some), least)))
 
 
@@ -114,7 +119,8 @@ def correlated(matrix: NDArray[np.floating], least: float, workers: Workers) -> 
 
 def advance(compared: Compared, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
     """The next slice of a scan. Without weights residuals are the columns, and a pair is looked at once."""
-    now = slice(scan.done, scan.done + _BLOCKS * _NODES)
+    # A block for each thread, and so a fraction of a second: which slices there are does not show in what is found.
+    now = slice(scan.done, scan.done + workers.jobs * _NODES)
     slice_, level = scan.nodes[now], scan.level[now]
     columns = compared.columns
     into = None if weights is None else sp.csc_array(weights).astype(np.float32).T
@@ -150,7 +156,9 @@ def listed(scan: Scan, d: int, before: Candidates | None = None, marks: NDArray[
         keys, seen, level = np.concatenate([old, keys]), before.seen.copy(), before.level
     if marks is not None:
         seen[scan.nodes] = marks[scan.nodes]
-    keys = np.unique(keys)
+    # NumPy's own way to unique numbers takes seven times as long for so many.
+    keys.sort()
+    keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
     start = np.searchsorted(keys, np.arange(d + 1) * d).astype(np.int64)
     return Candidates(start, (keys % d).astype(np.int32), seen, level)
 
@@ -194,8 +202,8 @@ def stored_scan(held: Any, d: int) -> Scan | None:
 
 def _spread(d: int) -> slice:
     """Some of d columns, spread over the table."""
-    step = max(1, d // _NODES)
-    return slice(0, step * min(d, _NODES), step)
+    step = max(1, d // _SOME)
+    return slice(0, step * min(d, _SOME), step)
 
 
 def _enough(squares: NDArray[np.floating], columns: int, least: float) -> float:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psidag.search._compare import available, compare, confirm, quantise
+from psidag.search._compare import BLOCK, STEP, STRIP, available, compare, confirm, kernels, pack, quantise
 from psidag.system.parallel import Workers, tiles
 
 Floats = NDArray[np.float64]
@@ -28,13 +29,13 @@ _STEP = 0.25
 _LOST, _GAIN = 0.1, 0.9
 #: Standard errors below the bar at which a pair is passed over.
 _DOUBT = 4.0
-#: The kernel takes this many rows at a time.
-_WIDTH = 256
 #: Fewer rows than this are mostly padding.
 _LEAST_ROWS = 192
+#: Bytes of a cache line.
+_LINE = 64
 #: Where more columns than this share are compared in single precision, all of them are.
 _COARSE = 0.25
-#: Columns that one thread takes at a time.
+#: Columns that one thread takes at a time, a multiple of BLOCK.
 _COLUMNS = 1024
 
 
@@ -46,21 +47,23 @@ class Compared:
     ----------
     columns : array of shape (d, n)
         Columns of unit length, or zero.
-    small : array of shape (d, width), optional
-        The same in small integers, zeros where a column is ``coarse``; None where that is of no use.
-    sums : array of shape (d,)
-        The sum of each row of ``small``.
+    small : array of int8, optional
+        The same in small integers, as the kernels take them, zeros where a column is ``coarse``; None where that is of
+        no use.
+    start : array of int
+        What the sums of each column begin with.
     coarse : array of int
         Columns that are compared in single precision.
-    gain : float
-        The smallest g of the others.
+    gain, error : float
+        The smallest g and the largest length of e of the others.
     """
 
     columns: Singles
     small: NDArray[np.int8] | None = None
-    sums: Ints | None = None
+    start: Ints | None = None
     coarse: NDArray[np.intp] | None = None
     gain: float = 1.0
+    error: float = 0.0
 
     @classmethod
     def of(cls, columns: Singles, workers: Workers) -> Compared:
@@ -68,13 +71,25 @@ class Compared:
         d, n = columns.shape
         if not available() or n < _LEAST_ROWS:
             return cls(columns)
-        small, sums, gain, error = _small(columns, np.ones(d, np.float32), workers)
+        blocks = -(-d // BLOCK)
+        small = _aligned((blocks * (BLOCK // STRIP), STRIP * _width(n)), np.int8)
+        start = _aligned((blocks * BLOCK,), np.int32)
+        gain, error = np.empty(d, np.float32), np.empty(d, np.float32)
+
+        def work(part: slice) -> None:
+            rows = columns[part]
+            few, sums, gain[part], error[part] = _small(rows, np.ones(len(rows), np.float32))
+            rough = ~_fine(gain[part], error[part])
+            few[rough], sums[rough] = 0, 0
+            last = -(-part.stop // BLOCK)
+            pack(few, small[part.start // STRIP : last * BLOCK // STRIP], start[part.start : last * BLOCK], sums)
+
+        workers.map(work, tiles(d, _COLUMNS))
         fine = _fine(gain, error)
         coarse = np.flatnonzero(~fine)
         if len(coarse) > _COARSE * d:
             return cls(columns)
-        small[coarse], sums[coarse] = 0, 0
-        return cls(columns, small, sums, coarse, float(gain[fine].min()))
+        return cls(columns, small, start, coarse, float(gain[fine].min()), float(error[fine].max()))
 
     def matches(
         self, left: Singles, level: Floats, first: int = 0, above: bool = False
@@ -84,20 +99,20 @@ class Compared:
         Only columns from ``first`` on are looked at; with ``above``, row i stands for column ``first + i``, and only
         columns beyond it are.
         """
-        if self.small is None or self.sums is None or self.coarse is None:
+        if self.small is None or self.start is None or self.coarse is None:
             return _above(*_products(left, self.columns, level, first), first, above)
         n = left.shape[1]
         length = np.linalg.norm(left, axis=1)
         small, _, gain, error = _small(left, length)
         bar = np.divide(np.sqrt(level), length, out=np.full(len(left), np.inf), where=length > 0)
-        lowest = bar * gain * self.gain - _DOUBT * np.sqrt((error**2 + _LOST**2) / n)
+        lowest = bar * gain * self.gain - _DOUBT * np.sqrt((error**2 + self.error**2) / n)
         # Where rounding could hide what is looked for, the integers are of no use.
         fine = _fine(gain, error) & (lowest > 0.5 * bar)
         bound = np.where(fine, np.minimum(lowest * n / _STEP**2, 2**30), 2**30).astype(np.int32)
-        row, column = _compared(small, self.small[first:], self.sums[first:], bound, 0 if above else -len(left))
+        row, column = _compared(small, self.small, self.start, bound, first if above else -len(left))
         square = np.empty(len(row), np.float32)
-        kept = confirm(left, self.columns[first:], level.astype(np.float32), row, column, square)
-        found = [(row[:kept].astype(np.intp), column[:kept] + np.int32(first), square[:kept])]
+        kept = confirm(left, self.columns, level.astype(np.float32), row, column, square)
+        found = [(row[:kept].astype(np.intp), column[:kept], square[:kept])]
         rough = np.flatnonzero(~fine)
         if len(rough):
             r, c, s = _products(left[rough], self.columns, level[rough], first)
@@ -118,33 +133,37 @@ def _fine(gain: Singles, error: Singles) -> NDArray[np.bool_]:
     return np.asarray((gain >= _GAIN) & (error <= _LOST))
 
 
-def _small(
-    rows: Singles, length: Singles, workers: Workers | None = None
-) -> tuple[NDArray[np.int8], Ints, Singles, Singles]:
+def _aligned(shape: tuple[int, ...], kind: type[np.int8 | np.int32]) -> NDArray[Any]:
+    """An empty array that begins with a cache line: the kernels read whole ones, by far faster."""
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    held = np.empty(size + _LINE, np.int8)
+    begin = -held.ctypes.data % _LINE
+    return held[begin : begin + size].view(kind).reshape(shape)
+
+
+def _width(n: int) -> int:
+    """How many small integers stand for n numbers."""
+    return int(-(-n // STEP) * STEP)
+
+
+def _small(rows: Singles, length: Singles) -> tuple[NDArray[np.int8], Ints, Singles, Singles]:
     """Rows of these lengths in small integers, with their sums and what they lose: g, and the length of e."""
     m, n = rows.shape
-    small = np.empty((m, -(-n // _WIDTH) * _WIDTH), np.int8)
+    small = np.empty((m, _width(n)), np.int8)
     sums, gain, error = np.empty(m, np.int32), np.empty(m, np.float32), np.empty(m, np.float32)
     step = (length * np.float32(_STEP / math.sqrt(n))).astype(np.float32)
-
-    def work(part: slice) -> None:
-        quantise(rows[part], step[part], small[part], sums[part], gain[part], error[part])
-
-    if workers is None:
-        work(slice(0, m))
-    else:
-        workers.map(work, tiles(m, _COLUMNS))
+    quantise(rows, step, small, sums, gain, error)
     return small, sums, gain, error
 
 
 def _compared(
-    left: NDArray[np.int8], right: NDArray[np.int8], sums: Ints, bound: Ints, beyond: int
+    left: NDArray[np.int8], right: NDArray[np.int8], start: Ints, bound: Ints, beyond: int
 ) -> tuple[Ints, Ints]:
-    """The pairs that the kernel lists, with as much room as they take."""
-    room = 64 * len(left)
+    """The pairs that the fastest kernel lists, with as much room as they take."""
+    room, kernel = 64 * len(left), list(kernels().values())[-1]
     while True:
         row, column = np.empty(room, np.int32), np.empty(room, np.int32)
-        count = compare(left, right, sums, bound, beyond, row, column)
+        count = compare(left, right, start, bound, beyond, row, column, kernel)
         if count <= room:
             return row[:count].copy(), column[:count].copy()
         room = count

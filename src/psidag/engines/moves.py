@@ -30,6 +30,8 @@ Ints = NDArray[np.int32]
 #: Nodes that one thread takes at a time, and pairs of nodes for which a thread is worth waking. Fixed, so that the work
 #: is cut alike on any number of threads.
 _NODES, _PAIRS = 64, 1 << 17
+#: The nodes are cut into about this many pieces at the most: each has scratch space for all nodes to be made.
+_TILES = 256
 # The next four were chosen on the tuning seeds that benchmarks/engines.md names at its head, and are judged by its
 # tables "equal" and "hard".
 #: In one round a node may gain one parent and a quarter as many as it has: most grow by single edges, the best
@@ -201,7 +203,7 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
         else:
             additions(data.entries, net, part.start, part.stop, start, found, counts, gains)
 
-    workers.map(work, tiles(d, max(_NODES, _PAIRS // d)))
+    workers.map(work, tiles(d, max(_NODES, _PAIRS // d, d // _TILES)))
     net.looked()
     nodes = _order(net, d)
     nodes = nodes[counts[nodes] > 0]

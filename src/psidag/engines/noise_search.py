@@ -91,8 +91,8 @@ class NoiseSearch:
     search : Sparse
         How graphs are searched.
     asked : {"auto", "equal", "nongaussian"}
-        Equal variances are taken for granted with ``"equal"``, which profits from the second start all the same; any
-        variances, and noise of any shape, with ``"nongaussian"``.
+        Equal variances are taken for granted with ``"equal"``, which profits from the second start all the same, but
+        where correlations do not fit in memory; any variances, and noise of any shape, with ``"nongaussian"``.
     decided : NoiseModel, optional
         A choice that was made before, on the whole table; then nothing is asked.
     """
@@ -231,7 +231,9 @@ class NoiseSearch:
             if self.decided is not None:
                 return self._settle(task, self._looked(task, state, found), found)
             state = self._tested(task, state, found)
-            return self._begin(task, state, "unequal") if state.noise.contradicted else self._settle(task, state, found)
+            # Of so many columns that correlations do not fit in memory some always stand out: no reason to begin again.
+            again = state.noise.contradicted and not (self.asked == "equal" and state.data.matrix is None)
+            return self._begin(task, state, "unequal") if again else self._settle(task, state, found)
         if state.phase == "unequal":
             state = state._replace(unequal=found)
             if state.equal is None:
@@ -241,7 +243,7 @@ class NoiseSearch:
 
     def _begin(self, task: Task, state: State, phase: Phase) -> tuple[State, bool]:
         """Another search over the same correlations."""
-        search = self.search.over(_task(task, phase, state.unequal), state.data)
+        search = self.search.over(_task(task, phase, state.unequal), state.data, state.search)
         return state._replace(phase=phase, search=search, best=None, draws=_draws(state.seed, phase)), False
 
     def _compare(self, task: Task, state: State, found: Candidate) -> tuple[State, bool]:

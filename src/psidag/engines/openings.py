@@ -33,8 +33,10 @@ _SOUND = 0.3
 #: is worth its share of that, up to this many columns; less beyond, in proportion. To go on for any gain is to fit
 #: noise for ever.
 _GAIN, _FEW = 0.05, 50
-#: Work of one slice, a fraction of a second, and openings in it.
+#: Work of one slice, a fraction of a second, and openings in it; more of both for so many columns that the looks at all
+#: of them before and after it count.
 _SLICE, _MOST = 2e7, 16
+_SLICE_PER_COLUMN, _MOST_PER_COLUMN = 256, 1 / 4096
 #: Multiplications of correlations, and of growing an order, for each unit of work of the search.
 _PER_PRODUCT, _PER_PAIR = 200, 10
 #: A residual variance stands out by this many standard errors.
@@ -127,10 +129,11 @@ def open_some(
     fits = read(net, data.d)
     excess = _excess(data, objective, fits)
     before = before._replace(sound=excess is not None and bool(excess.max() < 1 + math.sqrt(2 * math.log(data.d + 1))))
+    most, most_work = max(_MOST, data.d * _MOST_PER_COLUMN), max(_SLICE, data.d * _SLICE_PER_COLUMN)
     patience = before.patience(data.d)
-    each = max(before.work / before.made, 1.0) if before.made else _SLICE
+    each = max(before.work / before.made, 1.0) if before.made else most_work
     left = math.inf if wanted is not None else patience - before.idle_work
-    few = int(min(_MOST, max(1.0, min(_SLICE, left) / each), math.inf if wanted is None else wanted - before.made))
+    few = int(min(most, max(1.0, min(most_work, left) / each), math.inf if wanted is None else wanted - before.made))
     centres = _centres(fits, excess, few, rng)
     changes, begun = np.zeros(few), net.counters[3]
     pairs = open_neighbourhoods(

@@ -177,11 +177,16 @@ class Sparse:
         """The correlations, and the levels of the penalty."""
         return self.over(task, correlations(task.source, task.workers, max_memory=self.max_memory))
 
-    def over(self, task: Task, data: Correlations) -> State:
-        """The state before the first step of a search over correlations that are there already."""
+    def over(self, task: Task, data: Correlations, after: State | None = None) -> State:
+        """The state before the first step of a search over correlations that are there already.
+
+        What an earlier search ``after`` which this one comes has compared is not compared again.
+        """
         penalty = search_penalty(data.count, data.d) if self.penalty is None else self.penalty
         levels = (1.0,) if task.start is not None else task.score.policy.levels
         levels = tuple(factor * penalty for factor in levels)
+        if data.matrix is None and after is not None and after.scan is None:
+            return State(data, penalty, levels, near=after.near, compared=after.compared)
         if data.matrix is None:
             scan = first_scan(data.columns, _listing_threshold(data, penalty), task.workers)
             return State(data, penalty, levels, scan=scan, compared=Compared.of(data.columns, task.workers))

@@ -1,29 +1,57 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Columns compared with columns in small integers, to list the pairs whose products are worth computing exactly.
 
-The sums of 32 products of bytes take two instructions where those of single-precision numbers take four: half again as
-fast as the BLAS on one machine (benchmarks/huge.md, "the comparison").
+A processor multiplies and adds more bytes than single-precision numbers in an instruction: `small_products.h` has a kernel
+for each kind of them, and what they gain.
 """
 
 from libc.math cimport rint, sqrt
-from libc.stdint cimport int8_t, int32_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 
 from psidag.data._entries cimport dot
 
 cdef extern from "small_products.h" nogil:
-    int small_products_available()
-    void small_products(const uint8_t* const* left, const int8_t* const* right, Py_ssize_t width, int32_t* out)
+    enum:
+        SMALL_STRIP
+        SMALL_BLOCK
+        SMALL_STEP
+        SMALL_STEP_BYTES
+        SMALL_PLAIN
+        SMALL_KERNELS
+    ctypedef struct small_block:
+        const uint8_t* left
+        const int8_t* right
+        const int32_t* start
+        Py_ssize_t width
+    int small_has(int kernel)
+    void small_begin(int kernel)
+    void small_end(int kernel)
+    uint32_t small_sums(int kernel, const small_block* of, const int32_t* bound, int32_t* sums)
 
 cdef enum:
     LARGEST = 31                # of a small integer; one side is shifted by OFFSET to be unsigned
     OFFSET = 32
-    BLOCK = 196608              # bytes on the right that stay in a core's cache while rows on the left pass by
+    NEVER = 2147483647          # a bound that nothing exceeds
+    LINE = 64                   # bytes of a cache line
+
+#: Rows are padded to a multiple of STEP values, held in strips of STRIP rows and compared in blocks of BLOCK of them.
+STEP, STRIP, BLOCK = SMALL_STEP, SMALL_STRIP, SMALL_BLOCK
+
+_NAMES = ("plain", "avx2", "vnni", "amx")
+_here = {}
+
+
+def kernels():
+    """The kernels that this processor has, by name, the fastest last. Asked when first needed: a kernel may take a permit."""
+    if not _here:
+        _here.update({name: k for k, name in enumerate(_NAMES) if small_has(k)})
+    return _here
 
 
 def available():
     """Whether this processor compares small integers faster than numbers."""
-    return bool(small_products_available())
+    return len(kernels()) > 1
 
 
 def quantise(const float[:, ::1] rows, const float[::1] step, signed char[:, ::1] small, int[::1] sums,
@@ -56,51 +84,86 @@ def quantise(const float[:, ::1] rows, const float[::1] step, signed char[:, ::1
             error[i] = sqrt(max(0.0, squares - both * both / own) / own) if own > 0 else 0
 
 
-def compare(const signed char[:, ::1] left, const signed char[:, ::1] right, const int[::1] sums, const int[::1] bound,
-            Py_ssize_t beyond, int[::1] row, int[::1] column):
+def pack(const signed char[:, ::1] small, signed char[:, ::1] strips, int[::1] start, const int[::1] sums):
+    """Fills ``strips`` with rows of ``small`` as the right side of a comparison, and ``start`` with what their sums begin with.
+
+    A strip has 16 rows of a multiple of 64 values; rows that are wanting are zeros. An even number of strips.
+    """
+    cdef Py_ssize_t m = small.shape[0], width = small.shape[1], i, t, k
+    cdef int8_t* to
+    with nogil:
+        for i in range(strips.shape[0] * SMALL_STRIP):
+            start[i] = -OFFSET * sums[i] if i < m else 0
+            to = <int8_t*> &strips[i // SMALL_STRIP, i % SMALL_STRIP * 4]
+            for t in range(width // 4):
+                for k in range(4):
+                    to[t * SMALL_STEP + k] = small[i, 4 * t + k] if i < m else 0
+
+
+cdef void lay_out(const signed char[:, ::1] small, uint8_t* to, Py_ssize_t rows) noexcept nogil:
+    """Rows as the left side of a comparison; those that are wanting have any values."""
+    cdef Py_ssize_t m = small.shape[0], width = small.shape[1], i, t, k
+    cdef uint8_t* at
+    for i in range(rows):
+        at = to + i // SMALL_STRIP * SMALL_STRIP * width + i % SMALL_STRIP * SMALL_STEP
+        for t in range(width // SMALL_STEP):
+            for k in range(SMALL_STEP):
+                at[t * SMALL_STEP_BYTES + k] = <uint8_t> (small[min(i, m - 1), t * SMALL_STEP + k] + OFFSET)
+
+
+def compare(const signed char[:, ::1] left, const signed char[:, ::1] right, const int[::1] start, const int[::1] bound,
+            Py_ssize_t beyond, int[::1] row, int[::1] column, int kernel):
     """Pairs (i, j) with j > i + beyond whose sum of products exceeds ``bound[i]`` in size, into ``row`` and ``column``.
 
-    Returns how many there are; where that is more than there is room for, only the first are filled in. ``sums`` are
-    those of the rows of ``right``; both sides are padded with zeros to the same multiple of 256.
+    Returns how many there are; where that is more than there is room for, only the first are filled in. ``right`` and
+    ``start`` are as :func:`pack` fills them; bounds are not negative. ``kernel`` is one of :func:`kernels`.
     """
-    cdef Py_ssize_t m = left.shape[0], k = right.shape[0], width = left.shape[1], room = row.shape[0]
-    cdef Py_ssize_t some = max(2, BLOCK // max(width, 1) // 2 * 2), begin, end, i, j, t, a, b, count = 0
-    cdef const uint8_t* rows[4]
-    cdef const int8_t* columns[2]
-    cdef int32_t found[8]
-    cdef int value
-    cdef uint8_t* shifted = <uint8_t*> malloc(max(m * width, 1))
-    if shifted == NULL:
+    cdef Py_ssize_t m = left.shape[0], width = left.shape[1], room = row.shape[0], count = 0, i, a, b
+    cdef Py_ssize_t blocks = (m + SMALL_BLOCK - 1) // SMALL_BLOCK, p, q, first
+    cdef int32_t value
+    cdef uint32_t found
+    cdef small_block of
+    cdef Py_ssize_t sums_bytes = SMALL_BLOCK * SMALL_BLOCK * sizeof(int32_t), rows_bytes = blocks * SMALL_BLOCK * width
+    cdef void* held = malloc(LINE + sums_bytes + rows_bytes + blocks * SMALL_BLOCK * sizeof(int32_t))
+    cdef int32_t* sums
+    cdef int32_t* bounds
+    cdef uint8_t* rows
+    if held == NULL:
         raise MemoryError("no memory for a block of columns")
+    # From the beginning of a cache line on: the kernels read and write whole ones.
+    sums = <int32_t*> ((<size_t> held + LINE - 1) // LINE * LINE)
+    rows = <uint8_t*> sums + sums_bytes
+    bounds = <int32_t*> (rows + rows_bytes)
     with nogil:
-        for i in range(m):
-            for t in range(width):
-                shifted[i * width + t] = <uint8_t> (left[i, t] + OFFSET)
-        begin = 0
-        while begin < k:
-            end = min(begin + some, k)
-            i = 0
-            while i < m:
-                for a in range(4):
-                    rows[a] = shifted + min(i + a, m - 1) * width
-                j = begin
-                if i + beyond + 1 > j:
-                    j += (i + beyond + 1 - j) // 2 * 2
-                while j < end:
-                    for b in range(2):
-                        columns[b] = <const int8_t*> &right[min(j + b, k - 1), 0]
-                    small_products(rows, columns, width, found)
-                    for b in range(min(2, end - j)):
-                        for a in range(min(4, m - i)):
-                            value = found[4 * b + a] - OFFSET * sums[j + b]
-                            if (value > bound[i + a] or -value > bound[i + a]) and j + b > i + a + beyond:
-                                if count < room:
-                                    row[count], column[count] = <int> (i + a), <int> (j + b)
-                                count += 1
-                    j += 2
-                i += 4
-            begin = end
-    free(shifted)
+        lay_out(left, rows, blocks * SMALL_BLOCK)
+        for i in range(blocks * SMALL_BLOCK):
+            bounds[i] = bound[i] if i < m else NEVER
+        of.width = width
+        small_begin(kernel)
+        # All rows pass by 32 columns, which stay in the core's nearest cache; the rows stay in the one behind it.
+        first = max(0, beyond + 1) // SMALL_BLOCK
+        for p in range(first, right.shape[0] * SMALL_STRIP // SMALL_BLOCK):
+            of.right = <const int8_t*> &right[p * SMALL_BLOCK // SMALL_STRIP, 0]
+            of.start = <const int32_t*> &start[p * SMALL_BLOCK]
+            for q in range(blocks):
+                i = q * SMALL_BLOCK
+                if i + beyond >= (p + 1) * SMALL_BLOCK - 1:
+                    break
+                of.left = rows + i * width
+                found = small_sums(kernel, &of, bounds + i, sums)
+                if not found:
+                    continue
+                for a in range(SMALL_BLOCK):
+                    if not found >> a & 1:
+                        continue
+                    for b in range(SMALL_BLOCK):
+                        value = sums[SMALL_BLOCK * a + b]
+                        if (value > bounds[i + a] or -value > bounds[i + a]) and p * SMALL_BLOCK + b > i + a + beyond:
+                            if count < room:
+                                row[count], column[count] = <int> (i + a), <int> (p * SMALL_BLOCK + b)
+                            count += 1
+        small_end(kernel)
+    free(held)
     return count
 
 

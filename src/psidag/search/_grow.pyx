@@ -24,9 +24,28 @@ cdef struct Growth:
     Regression* fits            # by node
     int32_t* left               # the nodes that are left
     int32_t* slot               # by node: where it stands among them, -1 once it is placed
-    double* value               # by slot: variance given the placed nodes, less what chance takes off
+    double* value               # by slot: variance given the placed nodes, less what chance takes off; infinite behind them
+    int32_t* lowest             # a tournament of the slots: node k has the lower one of 2k and 2k + 1, the first of equals
+    Py_ssize_t leaves           # a power of two; the slots are its leaves
     double* scratch
     Py_ssize_t count
+
+
+cdef inline void contest(Growth* g, Py_ssize_t k) noexcept nogil:
+    """Fill one node of the tournament from the two below it."""
+    cdef Py_ssize_t a = 2 * k
+    cdef int32_t left = <int32_t> (a - g.leaves) if a >= g.leaves else g.lowest[a]
+    cdef int32_t right = <int32_t> (a + 1 - g.leaves) if a >= g.leaves else g.lowest[a + 1]
+    g.lowest[k] = right if g.value[right] < g.value[left] else left
+
+
+cdef inline void set_value(Growth* g, Py_ssize_t at, double value) noexcept nogil:
+    """The variance of the node in this slot has changed."""
+    cdef Py_ssize_t k = (at + g.leaves) >> 1
+    g.value[at] = value
+    while k:
+        contest(g, k)
+        k >>= 1
 
 
 cdef inline int take_in(const Matrix* S, Score* score, const Rules* rules, int32_t i, int32_t j, Regression* fit,
@@ -57,7 +76,9 @@ cdef inline Py_ssize_t next_slot(Growth* g, const Rules* rules) noexcept nogil:
     cdef Py_ssize_t a, k, lowest = -1
     cdef int32_t j, tier = 2147483647
     cdef bint ready
-    for a in range(g.count if rules.ordered else 0):
+    if not rules.ordered:
+        return g.lowest[1] if g.leaves > 1 else 0
+    for a in range(g.count):
         if 0 <= rules.tier[g.left[a]] < tier:
             tier = rules.tier[g.left[a]]
     for a in range(g.count):
@@ -77,8 +98,9 @@ cdef inline void place(Growth* g, Py_ssize_t at) noexcept nogil:
     g.count -= 1
     if at < g.count:
         g.left[at] = g.left[g.count]
-        g.value[at] = g.value[g.count]
         g.slot[g.left[at]] = <int32_t> at
+        set_value(g, at, g.value[g.count])
+    set_value(g, g.count, INFINITY)
 
 
 def grow(
@@ -103,19 +125,28 @@ def grow(
     g.fits = NULL
     g.left = NULL
     g.value = NULL
+    g.lowest = NULL
     g.count = d
+    g.leaves = 1
+    while g.leaves < d:
+        g.leaves *= 2
     try:
         g.fits = <Regression*> zeros(d, sizeof(Regression))
         g.left = <int32_t*> zeros(2 * d, sizeof(int32_t))
         g.slot = g.left + d
-        g.value = <double*> zeros((1 + WIDE) * d, sizeof(double))
-        g.scratch = g.value + d
+        g.value = <double*> zeros(g.leaves + WIDE * d, sizeof(double))
+        g.scratch = g.value + g.leaves
+        g.lowest = <int32_t*> zeros(g.leaves, sizeof(int32_t))
         with nogil:
             for j in range(d):
                 clear(g.fits + j, 1.0)
                 g.left[j] = j
                 g.slot[j] = j
                 g.value[j] = variance[j]
+            for t in range(d, g.leaves):
+                g.value[t] = INFINITY
+            for t in range(g.leaves - 1, 0, -1):
+                contest(&g, t)
             for t in range(d):
                 at = next_slot(&g, rules)
                 i = g.left[at]
@@ -128,10 +159,11 @@ def grow(
                     if g.slot[j] >= 0 and take_in(
                         base, &score, rules, i, j, g.fits + j, remainder, max_parents, g.scratch
                     ):
-                        g.value[g.slot[j]] = g.fits[j].v * variance[j] / (1 - g.fits[j].k / n)
+                        set_value(&g, g.slot[j], g.fits[j].v * variance[j] / (1 - g.fits[j].k / n))
     finally:
         for t in range(d if g.fits != NULL else 0):
             release(g.fits + t)
         free(g.fits)
         free(g.left)
         free(g.value)
+        free(g.lowest)

@@ -2,7 +2,7 @@
 """What the search holds, and its smallest changes. The invariants are in the docstring of psidag.search."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memmove
 
 from psidag.data._entries cimport Matrix
 from psidag.scores._score cimport Score, cost, least_gain
@@ -48,7 +48,7 @@ cdef struct State:
     Journal journal             # of a trial
     uint8_t* stale              # by node: whether its parents changed since additions to it were looked for
     # scratch; `marks` are all 0 between two functions
-    uint8_t* marks              # by place
+    uint8_t* marks              # by place, from either end of the order
     double* scratch             # WIDE d numbers, of the regressions
     Regression me               # of a walk: the node that moves
     Regression other            # and one that it passes
@@ -180,64 +180,82 @@ cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t*
     return 0
 
 
-cdef inline void mark_ancestors(State* s, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
-    """Mark the place `high` and those of the ancestors of the node there, as far as they stand from `low` on."""
-    cdef Py_ssize_t t = high, a
+cdef inline Py_ssize_t steps_to(State* s, Py_ssize_t t, Py_ssize_t step) noexcept nogil:
+    """The place t as marks count it: from the end of the order that a walk comes from, so that they are met ascending."""
+    return t if step > 0 else s.d - 1 - t
+
+
+cdef inline Py_ssize_t next_mark(State* s, Py_ssize_t m, Py_ssize_t end) noexcept nogil:
+    """The first mark from m to `end`, or the place behind it. Byte by byte this took most of the search at 200,000 nodes."""
+    cdef const uint8_t* found = <const uint8_t*> memchr(s.marks + m, 1, end - m + 1)
+    return end + 1 if found == NULL else found - s.marks
+
+
+cdef inline int mark_ancestors(State* s, Py_ssize_t low, Py_ssize_t high) except -1 nogil:
+    """Mark the node at `high` and its ancestors as far as they stand from `low` on; their places, the last first, go aside.
+
+    Marks are counted from the end of the order.
+    """
+    cdef Py_ssize_t m = steps_to(s, high, -1), end = steps_to(s, low, -1), a
     cdef Regression* fit
-    s.marks[high] = 1
-    while t >= low:
-        if s.marks[t]:
-            fit = s.fits + s.order[t]
-            for a in range(fit.k):
-                if s.place[fit.parents[a]] >= low:
-                    s.marks[s.place[fit.parents[a]]] = 1
-        t -= 1
+    s.aside.size = 0
+    s.marks[m] = 1
+    while m <= end:
+        push(&s.aside, <int32_t> steps_to(s, m, -1))
+        fit = s.fits + s.order[steps_to(s, m, -1)]
+        for a in range(fit.k):
+            if s.place[fit.parents[a]] >= low:
+                s.marks[steps_to(s, s.place[fit.parents[a]], -1)] = 1
+        m = next_mark(s, m + 1, end) if m < end else end + 1
+    return 0
 
 
 cdef inline bint may_pass(State* s, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
     """Whether prior knowledge lets the marked nodes from `low` to `high` move before the others there."""
-    cdef Py_ssize_t t, a
+    cdef Py_ssize_t t, a, p
     cdef int32_t z, first_tier = 2147483647
-    for t in range(low, high + 1):
+    for t in range(low, high + 1 if s.rules.ordered else low):
         z = s.order[t]
-        if not s.marks[t]:
+        if not s.marks[steps_to(s, t, -1)]:
             if 0 <= s.rules.tier[z] < first_tier:
                 first_tier = s.rules.tier[z]
             continue
         if s.rules.tier[z] > first_tier:
             return False
         for a in range(s.rules.required_start[z], s.rules.required_start[z + 1]):
-            if s.place[s.rules.required[a]] >= low and not s.marks[s.place[s.rules.required[a]]]:
+            p = s.place[s.rules.required[a]]
+            if p >= low and not s.marks[steps_to(s, p, -1)]:
                 return False
     return True
 
 
-cdef inline int bring_forward(State* s, Py_ssize_t low, Py_ssize_t high) except -1 nogil:
-    """Put the marked nodes from `low` to `high` before the others there; both keep their order."""
-    cdef Py_ssize_t t, at = low
-    s.aside.size = 0
-    for t in range(low, high + 1):
-        if not s.marks[t]:
-            push(&s.aside, s.order[t])
-    for t in range(low, high + 1):
-        if s.marks[t]:
-            s.order[at] = s.order[t]
-            at += 1
-    memcpy(s.order + at, s.aside.items, s.aside.size * sizeof(int32_t))
+cdef inline void bring_forward(State* s, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
+    """Put the nodes whose places are aside, the last first, before the others from `low` to `high`; both keep their order."""
+    cdef Py_ssize_t k = s.aside.size, a, t, begin
+    cdef int32_t* places = s.aside.items
+    cdef int32_t z
+    for a in range(k):
+        t = places[a]
+        places[a] = s.order[t]
+        # What stands between this one and the one before it makes way for those behind it.
+        begin = places[a + 1] + 1 if a + 1 < k else low
+        memmove(s.order + begin + a + 1, s.order + begin, (t - begin) * sizeof(int32_t))
+    for a in range(k):
+        s.order[low + a] = places[k - 1 - a]
     for t in range(low, high + 1):
         s.place[s.order[t]] = <int32_t> t
-    return 0
 
 
 cdef inline int move_before(State* s, int32_t i, int32_t j) except -1 nogil:
     """Reorder so that i, with its ancestors, stands before j; 0 when i descends from j or prior knowledge forbids it."""
-    cdef Py_ssize_t low = s.place[j], high = s.place[i]
+    cdef Py_ssize_t low = s.place[j], high = s.place[i], a
     cdef bint possible
     if high < low:
         return 1
     mark_ancestors(s, low, high)
-    possible = not s.marks[low] and may_pass(s, low, high)
+    possible = not s.marks[steps_to(s, low, -1)] and may_pass(s, low, high)
+    for a in range(s.aside.size):
+        s.marks[steps_to(s, s.aside.items[a], -1)] = 0
     if possible:
         bring_forward(s, low, high)
-    memset(s.marks + low, 0, high - low + 1)
     return possible

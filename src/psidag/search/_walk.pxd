@@ -16,7 +16,7 @@ from psidag.search._memory cimport Bag, push, refill
 from psidag.search._regression cimport Regression, conditional_variance, copy, find, is_rounding, reserve
 from psidag.search._resolve cimport add_parent, drop_parent
 from psidag.search._state cimport (
-    Move, State, farthest, node_cost, pays, queue_touched, reselect, set_parents,
+    Move, State, farthest, next_mark, node_cost, pays, queue_touched, reselect, set_parents, steps_to,
 )
 
 
@@ -161,13 +161,13 @@ cdef inline int cross(const Matrix* S, State* s, int32_t v, int32_t z, Py_ssize_
 
 cdef inline Py_ssize_t mark_relatives(State* s, const int32_t* nodes, Py_ssize_t count, Py_ssize_t step,
                                       Py_ssize_t end) noexcept nogil:
-    """Mark the places of these nodes; returns the farthest marked place in the direction, `end` included."""
-    cdef Py_ssize_t a, t
+    """Mark the places of these nodes; returns the farthest mark, `end` included."""
+    cdef Py_ssize_t a, m
     for a in range(count):
-        t = s.place[nodes[a]]
-        s.marks[t] = 1
-        if (t - end) * step > 0:
-            end = t
+        m = steps_to(s, s.place[nodes[a]], step)
+        s.marks[m] = 1
+        if m > end:
+            end = m
     return end
 
 
@@ -176,7 +176,8 @@ cdef inline int walk(const Matrix* S, State* s, int32_t v, Py_ssize_t step, Move
 
     The move to the best place is in `move`; its target is the place of v if there is none.
     """
-    cdef Py_ssize_t t = s.place[v], last = farthest(s, v, step), end = t, noted = 0
+    cdef Py_ssize_t t = s.place[v], m = steps_to(s, t, step), last = steps_to(s, farthest(s, v, step), step)
+    cdef Py_ssize_t end = m, noted = 0
     cdef int32_t z
     cdef double change = 0
     cdef Regression* me = &s.me
@@ -188,13 +189,14 @@ cdef inline int walk(const Matrix* S, State* s, int32_t v, Py_ssize_t step, Move
         end = mark_relatives(s, me.parents, me.k, step, end)
     else:
         end = mark_relatives(s, s.children[v].items, s.children[v].size, step, end)
-    t += step
-    while (end - t) * step >= 0 and (last - t) * step >= 0:
-        if not s.marks[t]:
-            t += step
-            continue
-        s.marks[t] = 0
+    m += 1
+    while m <= end and m <= last:
+        m = next_mark(s, m, end)
+        if m > last:
+            break
+        s.marks[m] = 0
         s.visits += 1
+        t = steps_to(s, m, step)
         z = s.order[t]
         s.work += CROSSING + me.k + s.fits[z].k
         if step < 0:
@@ -210,10 +212,10 @@ cdef inline int walk(const Matrix* S, State* s, int32_t v, Py_ssize_t step, Move
             refill(&move.parents, me.parents, me.k)
         if change > s.leeway:
             break
-        t += step
+        m += 1
     move.others.size = noted
-    if (end - t) * step >= 0:
-        memset(s.marks + (end if step < 0 else t), 0, (end - t) * step + 1)
+    if m <= end:
+        memset(s.marks + m, 0, end - m + 1)
     return 0
 
 

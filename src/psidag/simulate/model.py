@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from psidag.graph.dag import DAG
 from psidag.graph.order import Order, topological_levels
 from psidag.simulate.graphs import Seed
 from psidag.simulate.noise import standard_noise
+from psidag.system.atomic import replacing
 from psidag.system.errors import InputError
+from psidag.system.parallel import workers
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +117,28 @@ class LinearSEM:
         for rows, block in self._noise_blocks(n, seed):
             X[rows] = self._propagate(block).T
         return X
+
+    def write(
+        self, path: str | Path, n: int, seed: Seed, dtype: DTypeLike = np.float64, n_jobs: int | None = None
+    ) -> NDArray[Any]:
+        """The rows of :meth:`sample` in an ``.npy`` file, block by block as they are made; returns it memory-mapped.
+
+        Noise is drawn by one thread and led along the graph by ``n_jobs`` of them: the rows are the same for any
+        number.
+        """
+        kind, shape = _floating(dtype), (_row_count(n, 0), self.d)
+        self._levels  # noqa: B018  (found once, not by each thread)
+
+        def rows_of(item: tuple[slice, Floats]) -> NDArray[Any]:
+            return np.ascontiguousarray(self._propagate(item[1]).T, dtype=kind)
+
+        with replacing(path) as file, workers(n_jobs) as threads:
+            header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for rows in threads.stream(rows_of, self._noise_blocks(n, seed)):
+                file.write(rows.data)
+        mapped: NDArray[Any] = np.load(path, mmap_mode="r")
+        return mapped
 
     def stream(self, batch_size: int, seed: Seed, dtype: DTypeLike = np.float64) -> Iterator[NDArray[Any]]:
         """Batches without end; joined together they are the rows that ``sample`` gives for the same seed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -64,6 +65,7 @@ class Problem:
         standardise: Standardise | None = None,
         dtype: DTypeLike = np.float64,
         name: str = "model",
+        path: str | Path | None = None,
     ) -> Problem:
         """Draw a problem from a model; the parameters are those of :func:`simulate`.
 
@@ -81,7 +83,7 @@ class Problem:
             raise InputError(f"standardise must be None, 'data' or 'internal'; got {standardise!r}")
         return cls(
             name=name,
-            X=model.sample(n, train, dtype),
+            X=model.sample(n, train, dtype) if path is None else model.write(path, n, train, dtype),
             dag=model.dag,
             X_test=model.sample(n_test, test, dtype) if n_test else None,
             model=model,
@@ -146,6 +148,7 @@ def simulate(
     standardise: Standardise | None = None,
     dtype: DTypeLike = np.float64,
     name: str | None = None,
+    path: str | Path | None = None,
 ) -> Problem:
     """A linear structural equation model on a random or given graph, and rows drawn from it.
 
@@ -178,6 +181,9 @@ def simulate(
         Of the rows.
     name : str
         By default ``ER2-d100-gaussian`` and the like.
+    path : str or Path, optional
+        An ``.npy`` file for the training rows, which are made in parallel and go straight there; ``X`` is the file,
+        memory-mapped.
 
     Examples
     --------
@@ -208,6 +214,7 @@ def simulate(
         standardise=standardise,
         dtype=dtype,
         name=name or f"{kind}-d{dag.d}-{noise}",
+        path=path,
     )
 
 

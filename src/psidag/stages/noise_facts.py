@@ -90,8 +90,10 @@ def _looked(
     def look(part: slice) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         few = equations[part]
         if whole is None:
-            used = np.unique(few.indices)
-            own, parents, few = _by_column(X[:, part], mean[part]), _by_column(X[:, used], mean[used]), few[:, used]
+            used, place = np.unique(few.indices, return_inverse=True)
+            own, parents = _by_column(X[:, part], mean[part]), _by_column(X[:, used], mean[used])
+            # Columns chosen by an index would take a look at all of them.
+            few = sp.csr_array((few.data, place, few.indptr), shape=(few.shape[0], len(used)))
         else:
             own, parents = whole[part], whole
         # Squares of the largest and the smallest numbers are out of range.
