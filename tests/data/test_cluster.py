@@ -1,5 +1,6 @@
 """Dask: the same answer as on one machine, from data of any cut, and with a worker killed in the middle."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import pytest
 from psidag import InputError, Moments, PsiDAG, Stochastic, bootstrap, cluster, fit_order, learn_dag
 from psidag.data.ingest import as_source
 from psidag.data.scans import Scan
+from psidag.engines.comparison import Compared
+from psidag.engines.sparse import Sparse
 from psidag.experiments import ResultTable, run_cells
 from psidag.experiments.cells import Cell, ProblemSpec
 from psidag.simulate import simulate
-from psidag.system.parallel import Mapper, workers
+from psidag.system.parallel import SERIAL, Mapper, workers
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -131,12 +134,45 @@ def test_a_scheduler_by_its_address(machines):
         pass
 
 
+def test_columns_go_to_other_processes_by_a_folder_or_by_themselves(tmp_path):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(70, 300)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    compared, level = Compared.of(rows, SERIAL), np.full(70, 0.01)
+    expected = compared.matches(rows, level, 0, above=True)
+    shared = compared.shared(tmp_path)
+    for each, sent in ((compared, rows.nbytes), (shared, 0)):
+        packed = cloudpickle.dumps(each)
+        assert sent <= len(packed) < sent + 30_000 + (sent > 0) * 40_000
+        for one, other in zip(cloudpickle.loads(packed).matches(rows, level, 0, above=True), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert len(list(tmp_path.iterdir())) == 1
+    del shared, each
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_columns_compared_on_a_cluster_give_the_same_bits(machines, monkeypatch):
+    monkeypatch.setattr("psidag.engines.candidates._NODES", 16)
+    X = simulate("ER2", d=150, n=250, seed=1).X
+    options = {"noise": "equal", "random_state": 0}
+    found = learn_dag(X, Sparse(max_memory=0), n_jobs=machines, **options)
+    expected = learn_dag(X, Sparse(max_memory=0), n_jobs=1, **options)
+    assert (found.dag.weights != expected.dag.weights).nnz == 0
+
+
 KILL = """
 import os, signal, threading, time
 import dask.array as da
 import numpy as np
 from psidag import cluster, learn_dag
 from psidag.simulate import simulate
+from psidag.engines import candidates
+from psidag.engines.candidates import Scan, advance
+from psidag.engines.comparison import Compared
+from psidag.system.parallel import workers
 
 def slowly(block):
     time.sleep(0.3)
@@ -160,6 +196,23 @@ if __name__ == "__main__":
         threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
         done = machines.map(lambda k: (time.sleep(0.2), k * k)[1], range(12))
         assert done == [k * k for k in range(12)]
+        machines.client.wait_for_workers(2)
+        candidates._NODES = 64
+        columns = np.random.default_rng(0).normal(size=(12000, 256)).astype(np.float32)
+        columns /= np.linalg.norm(columns, axis=1, keepdims=True)
+        scans = []
+        for jobs in (machines, 1):
+            if jobs is machines:
+                victim = sorted(machines.client.run(os.getpid).values())[0]
+                threading.Timer(0.7, os.kill, (victim, signal.SIGKILL)).start()
+            with workers(jobs) as threads:
+                compared = Compared.of(columns, threads)
+                scan = Scan(np.arange(12000), np.full(12000, 0.06))
+                while not scan.ended:
+                    scan = advance(compared, scan, None, threads)
+            scans.append(scan.found)
+        assert victim not in machines.client.run(os.getpid).values(), "the worker is still there"
+        assert len(scans[0]) == len(scans[1]) and all((a == b).all() for a, b in zip(*scans))
         print("as if nothing had happened")
 """
 

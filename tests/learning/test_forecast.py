@@ -7,12 +7,13 @@ from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.learning.forecast import Pace, forecast, measure_pace
 
-MEASURE = measure_pace
+MEASURE, COMPARE = measure_pace, module._comparisons
 
 
 @pytest.fixture(autouse=True)
 def steady(monkeypatch):
     monkeypatch.setattr(module, "measure_pace", lambda: Pace(1e11, 1.0))
+    monkeypatch.setattr(module, "_comparisons", lambda: 1e11)
 
 
 @pytest.mark.parametrize("solver", ["sparse", "exact", "stochastic"])
@@ -23,10 +24,13 @@ def test_every_named_engine_has_a_forecast_that_grows(solver):
     assert 0 < small.memory < large.memory
 
 
-def test_blocks_need_less_memory_than_the_matrix_and_more_time():
+def test_blocks_need_less_memory_than_the_matrix_and_time_by_the_square(monkeypatch):
     held, blocks = forecast(2000, 30_000, Sparse(max_memory=1e12)), forecast(2000, 30_000, Sparse(max_memory=0))
     assert held.memory > 4 * 30_000**2 > blocks.memory
-    assert blocks.seconds > held.seconds
+    seconds = [forecast(1000, d, Sparse(max_memory=0)).seconds for d in (10**6, 2 * 10**6)]
+    assert 3.5 < seconds[1] / seconds[0] < 4
+    monkeypatch.setattr(module, "_comparisons", lambda: 1e10)
+    assert forecast(2000, 30_000, Sparse(max_memory=0)).seconds > blocks.seconds
 
 
 def test_an_order_by_variance_is_cheaper_than_gradients():
@@ -44,3 +48,8 @@ def test_the_pace_is_measured():
     pace = MEASURE()
     assert pace.flops > 0
     assert pace.slowdown >= 1
+
+
+def test_the_comparison_of_columns_is_tried(monkeypatch):
+    monkeypatch.setattr(module, "_TRIAL", (200, 256, 64))
+    assert COMPARE() > 0

@@ -17,6 +17,7 @@ from psidag.data.files import read_table
 from psidag.data.ingest import as_source
 from psidag.data.rows import ScanFeed
 from psidag.data.scans import Scan, array_batches
+from psidag.engines import candidates
 from psidag.engines.exact import Exact
 from psidag.engines.noise_search import NoiseSearch
 from psidag.engines.sparse import Sparse
@@ -101,6 +102,29 @@ def test_a_choice_of_noise_in_pieces_passes_all_its_phases(steps, tmp_path, monk
     assert essence(found) == essence(whole)
     assert found.noise == whole.noise
     assert found.graph.directed_edges() == whole.graph.directed_edges()
+
+
+def test_what_has_been_compared_is_not_compared_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(candidates, "_NODES", 8)
+    monkeypatch.setattr(candidates, "_PAIRS", 1)
+    blocks, compare = [], candidates._Block.__call__
+
+    def counted(self, part):
+        blocks.append((self.into is None, part.start))
+        return compare(self, part)
+
+    monkeypatch.setattr(candidates._Block, "__call__", counted)
+    X, engine = simulate("ER2", d=120, n=220, seed=1).X, Sparse(max_memory=0)
+    whole = learn_dag(X, engine, noise="equal", random_state=0)
+    once = sorted(blocks)
+    assert [start for first, start in once if first] == list(range(0, 120, 8))
+    blocks.clear()
+    # In the midst of the first comparison, and twice in the midst of what follows.
+    for steps in (5, 30, 20):
+        assert broken_off(tmp_path / "run", steps, X, engine, noise="equal", n_jobs=1) is None
+    found = learn_dag(X, engine, noise="equal", random_state=0, checkpoint=tmp_path / "run", resume=True)
+    assert essence(found) == essence(whole)
+    assert sorted(blocks) == once
 
 
 @pytest.mark.parametrize("kind", ["parquet", "npy"])

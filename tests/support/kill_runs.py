@@ -25,6 +25,7 @@ warnings.simplefilter("ignore", DataWarning)
 #: Each takes a second or so with a checkpoint after every step.
 RUNS = {
     "sparse": (Sparse(restarts=40), {}),
+    "in blocks": (Sparse(restarts=40, max_memory=0), {"noise": "equal"}),
     "unequal": (Sparse(quiet_rounds=20), {"noise": "unequal"}),
     "exact": (Exact(gradient_steps=2000, patience=40, max_rounds=40), {}),
     "stochastic": (Stochastic(tau1=50, tau2=50, patience=40, max_rounds=40), {}),

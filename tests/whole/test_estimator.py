@@ -1,6 +1,7 @@
 """PsiDAG and scikit-learn's contract."""
 
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from psidag import Constraints, InputError, Interrupted, Moments, PsiDAG, Stochastic
+from psidag import Constraints, InputError, Interrupted, Moments, PsiDAG, Sparse, Stochastic
 from psidag.simulate import simulate
 
 PROBLEM = simulate("ER2", d=12, n=3000, seed=0, n_test=1000)
@@ -136,6 +137,14 @@ def test_a_progress_bar_shows_the_loss(capsys):
     shown = capsys.readouterr().err
     assert "stochastic" in shown
     assert "loss=" in shown
+
+
+def test_a_progress_bar_shows_how_far_a_comparison_of_columns_is(capsys, monkeypatch):
+    monkeypatch.setattr("psidag.engines.candidates._NODES", 8)
+    monkeypatch.setattr("psidag.engines.candidates._PAIRS", 1)
+    PsiDAG(Sparse(max_memory=0), progress=True, random_state=0).fit(simulate("ER2", d=60, n=80, seed=0).X)
+    shown = capsys.readouterr().err
+    assert re.search(r"columns compared \d+%, [0-9:]+ left", shown)
 
 
 def test_importing_psidag_imports_nothing_heavy():

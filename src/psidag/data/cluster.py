@@ -7,6 +7,8 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, TypeVar
 
 from psidag.data.scans import Rows
@@ -21,8 +23,9 @@ Part = TypeVar("Part")
 class Cluster:
     """The workers of a Dask cluster as a :class:`~psidag.system.parallel.Mapper`; made by :func:`cluster`."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, folder: str | Path | None = None) -> None:
         self.client = client
+        self.folder = folder
         self._parcel: Any = None
 
     @property
@@ -51,7 +54,7 @@ class Cluster:
 
 
 @contextmanager
-def cluster(where: Any = None) -> Iterator[Cluster]:
+def cluster(where: Any = None, folder: str | Path | None = None) -> Iterator[Cluster]:
     """A Dask cluster to spread work over, given as ``n_jobs`` to whatever takes it.
 
     Parameters
@@ -60,6 +63,10 @@ def cluster(where: Any = None) -> Iterator[Cluster]:
         Address of a scheduler; a Dask client, which is left open; or a number of processes to start on this machine
         for as long as the ``with`` block lasts. By default the current client, or else a process for each core.
         psidag must be installed where the workers run.
+    folder : str or Path, optional
+        A folder that all workers see. What they need of a wide table is put there for as long as it is needed, and each
+        reads its own columns; without one it travels to each of them. Processes on this machine use that for temporary
+        files.
 
     Examples
     --------
@@ -74,7 +81,7 @@ def cluster(where: Any = None) -> Iterator[Cluster]:
     if where is None:
         where = _current_client()
     if isinstance(where, Client):
-        yield Cluster(where)
+        yield Cluster(where, folder)
     elif isinstance(where, str):
         try:
             client = Client(where)
@@ -83,13 +90,13 @@ def cluster(where: Any = None) -> Iterator[Cluster]:
                 f"no Dask scheduler answers at {where!r} ({error}): the address looks like tcp://host:8786"
             ) from None
         with client:
-            yield Cluster(client)
+            yield Cluster(client, folder)
     elif where is None or isinstance(where, int):
         with (
             LocalCluster(n_workers=where, threads_per_worker=1, processes=True, dashboard_address=None) as machines,
             Client(machines) as client,
         ):
-            yield Cluster(client)
+            yield Cluster(client, folder or gettempdir())
     else:
         raise InputError(f"a cluster is an address, a Dask client or a number of processes; got {where!r}")
 

@@ -12,6 +12,7 @@ that parent's list, which additions look at too. So a scan need only list what p
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ Longs = NDArray[np.int64]
 
 #: Residuals that one thread compares at a time with all columns: in small integers they stay in its cache.
 _NODES = 512
+#: Pairs that one thread compares in one slice of a scan, at the least.
+_PAIRS = 1 << 28
 #: Columns that are multiplied at a time, and how many tell what is to be expected of the others.
 _COLUMNS, _SOME = 1024, 512
 #: Rows of a matrix that one thread looks through at a time.
@@ -77,6 +80,11 @@ class Scan(NamedTuple):
         """Whether all nodes have been compared."""
         return self.done >= len(self.nodes)
 
+    def share(self, first: bool) -> float:
+        """How much of the work is done; in the first scan a node is compared with those behind it."""
+        share = self.done / max(1, len(self.nodes))
+        return 1 - (1 - share) ** 2 if first else share
+
 
 #: No lists: everyone is a candidate.
 EVERYONE = Candidates(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64))
@@ -117,28 +125,41 @@ def correlated(matrix: NDArray[np.floating], least: float, workers: Workers) -> 
     return Candidates(start, np.concatenate(items), np.zeros(d, np.uint64), float(bound) ** 2)
 
 
-def advance(compared: Compared, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
-    """The next slice of a scan. Without weights residuals are the columns, and a pair is looked at once."""
-    # A block for each thread, and so a fraction of a second: which slices there are does not show in what is found.
-    now = slice(scan.done, scan.done + workers.jobs * _NODES)
-    slice_, level = scan.nodes[now], scan.level[now]
-    columns = compared.columns
-    into = None if weights is None else sp.csc_array(weights).astype(np.float32).T
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Compares blocks of nodes, here or in another process; ``into`` are the weights of the parents of each node."""
 
-    def work(part: slice) -> Ints:
-        nodes = slice_[part]
-        if into is None:
-            # All nodes in their order: the first of the slice is the number of its column.
-            row, column, _ = compared.matches(columns[nodes], level[part], int(nodes[0]), above=True)
+    compared: Compared
+    nodes: NDArray[np.intp]
+    level: Floats
+    into: sp.csr_array | None
+
+    def __call__(self, part: slice) -> Ints:
+        """The pairs of one block."""
+        nodes, columns = self.nodes[part], self.compared.columns
+        if self.into is None:
+            # All nodes in their order: the first of the block is the number of its column.
+            row, column, _ = self.compared.matches(columns[nodes], self.level[part], int(nodes[0]), above=True)
         else:
-            residuals = columns[nodes] - into[nodes] @ columns
-            row, column, strength = compared.matches(residuals, level[part])
+            residuals = columns[nodes] - self.into[nodes] @ columns
+            row, column, strength = self.compared.matches(residuals, self.level[part])
             other = column != nodes[row]
             row, column = _strongest(row[other], column[other], strength[other])
         return np.stack([nodes[row].astype(np.int32), column])
 
-    pieces = workers.map(work, tiles(len(slice_), _NODES))
-    return scan._replace(done=scan.done + len(slice_), found=(*scan.found, *pieces))
+
+def advance(compared: Compared, scan: Scan, weights: sp.csr_array | None, workers: Workers) -> Scan:
+    """The next slice of a scan. Without weights residuals are the columns, and a pair is looked at once.
+
+    Blocks of nodes are compared by threads, or on a cluster: whoever does it, the same pairs are found.
+    """
+    d, at_once = len(compared.columns), max(1, int(getattr(workers.remote, "jobs", 1)))
+    # Some tenths of a second for whoever is there: which slices there are does not show in what is found.
+    size = at_once * max(1, _PAIRS // (_NODES * d)) * _NODES
+    into = None if weights is None else sp.csr_array(sp.csc_array(weights).astype(np.float32).T)
+    block, last = _Block(compared, scan.nodes, scan.level, into), min(scan.done + size, len(scan.nodes))
+    parts = [slice(scan.done + part.start, scan.done + part.stop) for part in tiles(last - scan.done, _NODES)]
+    return scan._replace(done=last, found=(*scan.found, *workers.remote.map(block, parts)))
 
 
 def listed(scan: Scan, d: int, before: Candidates | None = None, marks: NDArray[np.uint64] | None = None) -> Candidates:

@@ -10,7 +10,9 @@ otherwise. Columns that lose more, because of far outliers, are compared in sing
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,8 @@ _DOUBT = 4.0
 _LEAST_ROWS = 192
 #: Bytes of a cache line.
 _LINE = 64
+#: What other processes are sent, or find in files.
+_WRITTEN = ("columns", "small", "start")
 #: Where more columns than this share are compared in single precision, all of them are.
 _COARSE = 0.25
 #: Columns that one thread takes at a time, a multiple of BLOCK.
@@ -56,6 +60,8 @@ class Compared:
         Columns that are compared in single precision.
     gain, error : float
         The smallest g and the largest length of e of the others.
+    folder : TemporaryDirectory, optional
+        Where other processes find the columns and their small integers, for as long as these are there.
     """
 
     columns: Singles
@@ -64,10 +70,37 @@ class Compared:
     coarse: NDArray[np.intp] | None = None
     gain: float = 1.0
     error: float = 0.0
+    folder: TemporaryDirectory[str] | None = None
+
+    def shared(self, where: str | Path) -> Compared:
+        """The same for processes that see this folder, too: they map what is written there, and read what they need."""
+        folder = TemporaryDirectory(dir=where, prefix="psidag-columns-")
+        for name in _WRITTEN:
+            if getattr(self, name) is not None:
+                np.save(Path(folder.name, f"{name}.npy"), getattr(self, name))
+        return replace(self, folder=folder)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process goes what is in no folder that it sees."""
+        found: dict[str, Any]
+        if self.folder is None:
+            found = {name: getattr(self, name) for name in _WRITTEN}
+        else:
+            files = {name: Path(self.folder.name, f"{name}.npy") for name in _WRITTEN}
+            found = {name: file for name, file in files.items() if getattr(self, name) is not None}
+        return _arrived, (found, self.coarse, self.gain, self.error)
 
     @classmethod
     def of(cls, columns: Singles, workers: Workers) -> Compared:
-        """In small integers if the processor is fast with them and the columns lose little by it."""
+        """In small integers if the processor is fast with them and the columns lose little by it.
+
+        On a cluster that has a folder the columns are left there.
+        """
+        found, folder = cls._here(columns, workers), getattr(workers.remote, "folder", None)
+        return found if folder is None else found.shared(folder)
+
+    @classmethod
+    def _here(cls, columns: Singles, workers: Workers) -> Compared:
         d, n = columns.shape
         if not available() or n < _LEAST_ROWS:
             return cls(columns)
@@ -127,6 +160,12 @@ class Compared:
         # By row and column, whichever way they were found.
         order = np.lexsort((columns, rows))
         return rows[order], columns[order], squares[order]
+
+
+def _arrived(found: dict[str, Any], coarse: NDArray[np.intp] | None, gain: float, error: float) -> Compared:
+    """What was sent to this process, or left in a folder for it."""
+    arrays = {name: np.load(at, mmap_mode="r") if isinstance(at, Path) else at for name, at in found.items()}
+    return Compared(**arrays, coarse=coarse, gain=gain, error=error)
 
 
 def _fine(gain: Singles, error: Singles) -> NDArray[np.bool_]:

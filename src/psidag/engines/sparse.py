@@ -299,7 +299,8 @@ class Sparse:
         weights = None if net is None else read(net, data.d).weights
         scan = advance(state.compared or Compared(data.columns), scan, weights, task.workers)
         if not scan.ended:
-            return self._count(state._replace(scan=scan))
+            state, progress = self._count(state._replace(scan=scan))
+            return state, progress._replace(doing="columns compared", share=scan.share(net is None))
         near = listed(scan, data.d, state.near, None if weights is None else parent_marks(weights))
         if net is not None:
             net.mark_stale(scan.nodes)

@@ -10,6 +10,7 @@ import numpy as np
 
 from psidag.data.correlations import SINGLE_FROM, matrix_fits
 from psidag.data.sources import is_wide
+from psidag.engines.comparison import Compared
 from psidag.learning.plan import choose_engine
 from psidag.run.loop import Engine
 from psidag.stages.orderings import as_ordering, from_data_alone
@@ -24,8 +25,11 @@ _EXACT_ROUNDS = 4
 #: Seconds that the search of the sparse engine spends on a node of a sparse graph, and on a pair of nodes where
 #: rows of correlations are gone through; a hub takes more.
 _PER_NODE, _PER_PAIR_OF_NODES = 1.5e-4, 2e-8
-#: Where correlations are computed when they are needed: seconds per node and row, and full comparisons of all columns.
-_PER_NODE_AND_ROW, _SCANS = 2.5e-7, 1.4
+#: Where correlations are computed when they are needed: seconds per node and row, and how many pairs of columns are
+#: compared as a share of d²: half of them at first, the others for nodes whose parents have changed.
+_PER_NODE_AND_ROW, _SCANS = 2.5e-7, 0.9
+#: Columns and rows of a trial of that comparison, and nodes that one thread takes at a time.
+_TRIAL = (16384, 1024, 512)
 #: Bytes that a run takes whatever its size.
 _BASE_BYTES = 2e7
 
@@ -81,7 +85,7 @@ def _exact(engine: Engine, n: int, d: int, pace: Pace) -> float:
 def _sparse(engine: Engine, n: int, d: int, pace: Pace) -> float:
     products = float(n) * d**2 / pace.flops
     if is_wide(n, d) and not matrix_fits(d, getattr(engine, "max_memory", None)):
-        return _SCANS * 2 * products + _PER_NODE_AND_ROW * n * d * pace.slowdown
+        return _SCANS * n * float(d) ** 2 / _comparisons() + _PER_NODE_AND_ROW * n * d * pace.slowdown
     search = (_PER_NODE * d + _PER_PAIR_OF_NODES * float(d) ** 2) * pace.slowdown
     return (products if d >= SINGLE_FROM and is_wide(n, d) else 2 * products) + search
 
@@ -91,6 +95,20 @@ _SECONDS: dict[str, Callable[[Engine, int, int, Pace], float]] = {
     "sparse": _sparse,
     "stochastic": _stochastic,
 }
+
+
+def _comparisons() -> float:
+    """Rows of pairs of columns that all cores compare in a second, as busy as they are."""
+    columns, rows, nodes = _TRIAL
+    noise = np.random.default_rng(0).standard_normal((columns, rows), np.float32)
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    with workers() as threads:
+        compared = Compared.of(noise, threads)
+        level, pieces = np.full(nodes, 0.02), tiles(threads.jobs * nodes, nodes)
+        start = time.perf_counter()
+        threads.map(lambda part: compared.matches(noise[part], level), pieces)
+        seconds = max(time.perf_counter() - start, 1e-9)
+    return len(pieces) * nodes * float(columns) * rows / seconds
 
 
 def measure_pace() -> Pace:

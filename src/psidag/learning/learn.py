@@ -19,7 +19,7 @@ from psidag.run.loop import Callback, Engine, Progress
 from psidag.run.status import Candidate
 from psidag.scores.named import Noise
 from psidag.solution import Solution
-from psidag.system.clock import Deadline
+from psidag.system.clock import Deadline, Pace
 from psidag.system.errors import InputError
 from psidag.system.parallel import Jobs, workers
 
@@ -188,10 +188,15 @@ def _progress_bar(show: bool, name: str) -> Iterator[Any]:
     from tqdm.auto import tqdm
 
     with tqdm(desc=name, unit=" steps", dynamic_ncols=True) as bar:
+        pace = Pace()
 
         def on_step(progress: Progress, best: Candidate | None) -> None:
             bar.update(progress.steps - bar.n)
-            if best is not None:
+            if progress.doing:
+                left = pace.left(progress.doing, progress.share)
+                until = "" if left is None else f", {bar.format_interval(left)} left"
+                bar.set_postfix_str(f"{progress.doing} {progress.share:.0%}{until}")
+            elif best is not None:
                 bar.set_postfix(loss=f"{best.loss:.6g}", refresh=False)
 
         yield on_step

@@ -81,7 +81,10 @@ def equal_noise_only(task: Task, name: str) -> None:
 
 
 class Progress(NamedTuple):
-    """What one step tells the loop: work done so far, and the DAG if the step closed a round."""
+    """What one step tells the loop: work done so far, and the DAG if the step closed a round.
+
+    Work that takes many steps before it shows may say what has been done, and which share of it.
+    """
 
     steps: int
     samples: int
@@ -89,6 +92,8 @@ class Progress(NamedTuple):
     loss_projected: float = math.nan
     order_change: float = math.nan
     finished: Status | None = None
+    doing: str = ""
+    share: float = math.nan
 
 
 class Engine(Protocol):

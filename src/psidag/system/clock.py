@@ -72,5 +72,28 @@ class Deadline:
 NEVER = Deadline(None)
 
 
+class Pace:
+    """How long work that says how far it is will still take, by the pace since it was first asked about.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> pace.left("reading", 0.2) is None
+    True
+    >>> 0 < pace.left("reading", 0.6) < 1
+    True
+    """
+
+    def __init__(self) -> None:
+        self._what, self._since, self._from = "", 0.0, 0.0
+
+    def left(self, what: str, share: float) -> float | None:
+        """Seconds until all of it is done; None where nothing is known yet. Less than before is other work."""
+        if what != self._what or share < self._from:
+            self._what, self._since, self._from = what, _now(), share
+        gone = share - self._from
+        return None if gone <= 0 else (1 - share) * (_now() - self._since) / gone
+
+
 def _now() -> float:
     return time.perf_counter()

@@ -26,7 +26,7 @@ class Mapper(Protocol):
 
     What is handed over must be pure: it may run in another process, which has copies of what it refers to, and it
     may run twice if a machine is lost. Results come in the order of the items. A mapper may say in ``jobs`` how many
-    pieces it works on at a time.
+    pieces it works on at a time, and in ``folder`` where its processes find files that are left for them.
     """
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
