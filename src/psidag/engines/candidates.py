@@ -28,8 +28,9 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-#: Residuals that one thread compares at a time with all columns: in small integers they stay in its cache.
-_NODES = 512
+#: Residuals that one thread compares at a time with all columns, which are read from memory once for them: a part of
+#: all nodes between these bounds.
+_NODES, _MOST_NODES, _PARTS = 512, 2048, 64
 #: Pairs that one thread compares in one slice of a scan, at the least.
 _PAIRS = 1 << 28
 #: Columns that are multiplied at a time, and how many tell what is to be expected of the others.
@@ -155,10 +156,11 @@ def advance(compared: Compared, scan: Scan, weights: sp.csr_array | None, worker
     """
     d, at_once = len(compared.columns), max(1, int(getattr(workers.remote, "jobs", 1)))
     # Some tenths of a second for whoever is there: which slices there are does not show in what is found.
-    size = at_once * max(1, _PAIRS // (_NODES * d)) * _NODES
+    nodes = min(max(_NODES, d // _PARTS), max(_NODES, _MOST_NODES))
+    size = at_once * max(1, _PAIRS // (nodes * d)) * nodes
     into = None if weights is None else sp.csr_array(sp.csc_array(weights).astype(np.float32).T)
     block, last = _Block(compared, scan.nodes, scan.level, into), min(scan.done + size, len(scan.nodes))
-    parts = [slice(scan.done + part.start, scan.done + part.stop) for part in tiles(last - scan.done, _NODES)]
+    parts = [slice(scan.done + part.start, scan.done + part.stop) for part in tiles(last - scan.done, nodes)]
     return scan._replace(done=last, found=(*scan.found, *workers.remote.map(block, parts)))
 
 

@@ -34,6 +34,8 @@ cdef enum:
     OFFSET = 32
     NEVER = 2147483647          # a bound that nothing exceeds
     LINE = 64                   # bytes of a cache line
+    NEAR = 1 << 19              # bytes that stay in a core's own cache, and in the one that cores share
+    FAR = 1 << 22
 
 #: Rows are padded to a multiple of STEP values, held in strips of STRIP rows and compared in blocks of BLOCK of them.
 STEP, STRIP, BLOCK = SMALL_STEP, SMALL_STRIP, SMALL_BLOCK
@@ -111,6 +113,21 @@ cdef void lay_out(const signed char[:, ::1] small, uint8_t* to, Py_ssize_t rows)
                 at[t * SMALL_STEP_BYTES + k] = <uint8_t> (small[min(i, m - 1), t * SMALL_STEP + k] + OFFSET)
 
 
+cdef Py_ssize_t listed(uint32_t found, const int32_t* sums, const int32_t* bounds, Py_ssize_t i, Py_ssize_t j,
+                       Py_ssize_t beyond, int[::1] row, int[::1] column, Py_ssize_t count) noexcept nogil:
+    """Lists what exceeds its bound in the rows of a block that were found, from row i and column j on; returns how many."""
+    cdef Py_ssize_t a, b
+    cdef int32_t value
+    for a in range(SMALL_BLOCK if found else 0):
+        for b in range(SMALL_BLOCK if found >> a & 1 else 0):
+            value = sums[SMALL_BLOCK * a + b]
+            if (value > bounds[a] or -value > bounds[a]) and j + b > i + a + beyond:
+                if count < row.shape[0]:
+                    row[count], column[count] = <int> (i + a), <int> (j + b)
+                count += 1
+    return count
+
+
 def compare(const signed char[:, ::1] left, const signed char[:, ::1] right, const int[::1] start, const int[::1] bound,
             Py_ssize_t beyond, int[::1] row, int[::1] column, int kernel):
     """Pairs (i, j) with j > i + beyond whose sum of products exceeds ``bound[i]`` in size, into ``row`` and ``column``.
@@ -118,9 +135,10 @@ def compare(const signed char[:, ::1] left, const signed char[:, ::1] right, con
     Returns how many there are; where that is more than there is room for, only the first are filled in. ``right`` and
     ``start`` are as :func:`pack` fills them; bounds are not negative. ``kernel`` is one of :func:`kernels`.
     """
-    cdef Py_ssize_t m = left.shape[0], width = left.shape[1], room = row.shape[0], count = 0, i, a, b
-    cdef Py_ssize_t blocks = (m + SMALL_BLOCK - 1) // SMALL_BLOCK, p, q, first
-    cdef int32_t value
+    cdef Py_ssize_t m = left.shape[0], width = left.shape[1], count = 0, i
+    cdef Py_ssize_t blocks = (m + SMALL_BLOCK - 1) // SMALL_BLOCK, panels = right.shape[0] * SMALL_STRIP // SMALL_BLOCK
+    cdef Py_ssize_t lines = max(1, NEAR // (SMALL_BLOCK * width)), columns = max(1, FAR // (SMALL_BLOCK * width))
+    cdef Py_ssize_t at, part, p, q
     cdef uint32_t found
     cdef small_block of
     cdef Py_ssize_t sums_bytes = SMALL_BLOCK * SMALL_BLOCK * sizeof(int32_t), rows_bytes = blocks * SMALL_BLOCK * width
@@ -140,28 +158,20 @@ def compare(const signed char[:, ::1] left, const signed char[:, ::1] right, con
             bounds[i] = bound[i] if i < m else NEVER
         of.width = width
         small_begin(kernel)
-        # All rows pass by 32 columns, which stay in the core's nearest cache; the rows stay in the one behind it.
-        first = max(0, beyond + 1) // SMALL_BLOCK
-        for p in range(first, right.shape[0] * SMALL_STRIP // SMALL_BLOCK):
-            of.right = <const int8_t*> &right[p * SMALL_BLOCK // SMALL_STRIP, 0]
-            of.start = <const int32_t*> &start[p * SMALL_BLOCK]
-            for q in range(blocks):
-                i = q * SMALL_BLOCK
-                if i + beyond >= (p + 1) * SMALL_BLOCK - 1:
-                    break
-                of.left = rows + i * width
-                found = small_sums(kernel, &of, bounds + i, sums)
-                if not found:
-                    continue
-                for a in range(SMALL_BLOCK):
-                    if not found >> a & 1:
-                        continue
-                    for b in range(SMALL_BLOCK):
-                        value = sums[SMALL_BLOCK * a + b]
-                        if (value > bounds[i + a] or -value > bounds[i + a]) and p * SMALL_BLOCK + b > i + a + beyond:
-                            if count < room:
-                                row[count], column[count] = <int> (i + a), <int> (p * SMALL_BLOCK + b)
-                            count += 1
+        # Columns come from memory once for all rows, a part that stays in the last cache at a time. Rows of a part that
+        # stays in the one before it pass by 32 columns, which stay in the nearest one.
+        for at in range((max(0, beyond + 1) // SMALL_BLOCK) // columns, (panels + columns - 1) // columns):
+            for part in range((blocks + lines - 1) // lines):
+                for p in range(max(at * columns, max(0, beyond + 1) // SMALL_BLOCK), min((at + 1) * columns, panels)):
+                    of.right = <const int8_t*> &right[p * SMALL_BLOCK // SMALL_STRIP, 0]
+                    of.start = <const int32_t*> &start[p * SMALL_BLOCK]
+                    for q in range(part * lines, min((part + 1) * lines, blocks)):
+                        i = q * SMALL_BLOCK
+                        if i + beyond >= (p + 1) * SMALL_BLOCK - 1:
+                            break
+                        of.left = rows + i * width
+                        found = small_sums(kernel, &of, bounds + i, sums)
+                        count = listed(found, sums, bounds + i, i, p * SMALL_BLOCK, beyond, row, column, count)
         small_end(kernel)
     free(held)
     return count
