@@ -18,7 +18,7 @@ Examples:
 
   psidag reproduce fig-runtime table-sachs --output results
 
-  psidag reproduce --preset recorded --only ER2/500/psidag-* --only */1000/golem
+  psidag reproduce --preset recorded --only 'ER2/500/psidag-*' --only '*/1000/golem'
 
   psidag reproduce --list
 """

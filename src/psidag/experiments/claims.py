@@ -129,7 +129,11 @@ def _failures(method: str, graph: str, d: int, theirs: tuple[int, int]) -> Calla
         if not ended:
             over = f"; {found.over_budget} over budget" if found.over_budget else ""
             made = forecast(of_graph, d)
-            why = "" if made is None else f": {made} make {shown_seconds(made.seconds)} to the criterion alone"
+            why = (
+                ""
+                if made is None
+                else f": {made} make {shown_seconds(made.seconds)} to the criterion, and failing takes longer"
+            )
             return untested(f"no run came to its end{over}{why}")
         from scipy.stats import fisher_exact
 

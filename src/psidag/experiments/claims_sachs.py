@@ -56,9 +56,10 @@ def _figures(rows: Rows) -> Verdict:
             low, high = values[cut], values[len(values) - 1 - cut]
             answers.append("confirmed" if low - 1 <= shd <= high + 1 else "not confirmed")
             here = f"{low:.0f}–{high:.0f}" if high > low else f"{low:.0f}"
+            runs = f"{len(values)} seeds" if len(values) > 1 else "1 run"
             learned = median(r.learned_edges_03 for r in found[method])
             parts.append(
-                f"{METHODS[method].label} SHD {here} with {learned:.0f} edges ({len(values)} seeds), "
+                f"{METHODS[method].label} SHD {here} with {learned:.0f} edges ({runs}), "
                 f"published {shd} with {edges}"
             )
     return Verdict(together(answers), "; ".join(parts) or "Sachs was not run")

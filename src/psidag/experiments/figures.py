@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Sequence
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from psidag.experiments.panels import (
     orders_panel,
     rate_panel,
     runtime_panel,
+    sachs_panel,
     settling_panel,
 )
 from psidag.experiments.summaries import grouped, problem_of
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 #: Inches of a panel, of the room for labels beside and below it, and of a line of the legend.
 _WIDTH, _HEIGHT, _LEFT, _BELOW, _LINE = 2.5, 1.8, 0.72, 0.78, 0.21
 _MOST_ABREAST = 3
+#: Methods in one panel that can still be told apart.
+_MOST_TOGETHER = 5
 _LEGEND_COLUMNS = 4
 _DPI = 170
 #: Shades of a picture that is kept: lines and markers in a dozen colours need no more.
@@ -44,6 +48,8 @@ _NAMES = {"gaussian": "Gaussian", "gumbel": "Gumbel"}
 
 #: The methods of the paper that have a panel to themselves where the whole story is told.
 _IN_STORY = ("psidag-printed", "psidag-stream", "psidag-rows", "golem", "dagma", "notears")
+
+_ON_SACHS = ("printed-rows", "printed-centred", "golem", "notears")
 
 Draw = Callable[["Axes"], None]
 #: Panels of a row of the figure; None for a place that stays free.
@@ -60,7 +66,7 @@ def needs_matplotlib() -> None:
 
 
 def picture(experiment: Experiment, rows: Sequence[Row]) -> bytes | None:
-    """The figure as PNG, or None if there is nothing to draw: a table, or no rows."""
+    """The figure as PNG, or None if there is nothing to draw."""
     bands = _BANDS[experiment.kind](rows)
     if not bands:
         return None
@@ -69,12 +75,16 @@ def picture(experiment: Experiment, rows: Sequence[Row]) -> bytes | None:
 
 
 def _loss_bands(rows: Sequence[Row]) -> list[Band]:
-    """For every few problems the gap against time and against gradients as in the paper; below, all other methods."""
+    """For every few problems the gap against time and against gradients as in the paper; below, all other methods.
+
+    Where there are few methods they share a panel.
+    """
     bands: list[Band] = []
     for some in _abreast(_panels(rows)):
-        paper = _only(some, lambda row: row.method in OF_THE_PAPER)
-        counted = _only(paper, lambda row: METHODS[row.method].gradients != "none")
-        others = _only(some, lambda row: row.method not in OF_THE_PAPER)
+        few = max(len({row.method for row in group}) for _, group in some) <= _MOST_TOGETHER
+        paper = _only(some, lambda row, few=few: few or row.method in OF_THE_PAPER)  # type: ignore[misc]
+        counted = _counted(paper)
+        others = _only(some, lambda row, few=few: not few and row.method not in OF_THE_PAPER)  # type: ignore[misc]
         kinds: list[tuple[list[Panel], Against]] = [(paper, "seconds"), (counted, "gradients"), (others, "seconds")]
         for panels, against in kinds:
             band = [
@@ -175,6 +185,20 @@ def _rate_bands(rows: Sequence[Row]) -> list[Band]:
     ]
 
 
+def _sachs_bands(rows: Sequence[Row]) -> list[Band]:
+    """ψDAG as printed over its seeds, and what it is compared with in the paper."""
+    runs = [row for row in rows if row.method in _ON_SACHS and math.isfinite(row.shd_03)]
+    if not runs:
+        return []
+    return [
+        [
+            lambda axes: sachs_panel(axes, runs, "shd_03"),
+            lambda axes: sachs_panel(axes, runs, "tpr_03"),
+            lambda axes: sachs_panel(axes, runs, "learned_edges_03"),
+        ]
+    ]
+
+
 _BANDS: dict[str, Callable[[Sequence[Row]], list[Band]]] = {
     "loss": _loss_bands,
     "runtime": _runtime_bands,
@@ -182,7 +206,7 @@ _BANDS: dict[str, Callable[[Sequence[Row]], list[Band]]] = {
     "orders": _orders_bands,
     "rate": _rate_bands,
     "story": _story_bands,
-    "table": lambda rows: [],
+    "table": _sachs_bands,
 }
 
 
@@ -213,14 +237,14 @@ def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
     """A handle for each method that is drawn, and for each kind of mark that occurs."""
     from matplotlib.lines import Line2D
 
-    used = {row.method for row in rows}
+    used = {row.method for row in rows if experiment.kind != "table" or row.method in _ON_SACHS}
     handles = [
         Line2D([], [], color=style.colour, marker=style.marker, linestyle=style.line, markersize=6, label=style.label)
         for method, style in METHODS.items()
         if method in used and method in experiment.methods
     ]
     grey = {"color": "0.4", "linestyle": "none", "markersize": 7}
-    if any(row.over_budget for row in rows):
+    if any(row.over_budget for row in rows) and experiment.kind != "table":
         handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="open: over budget", **grey))  # type: ignore[arg-type]
     if experiment.kind in ("runtime", "story") and any(row.failed for row in rows):
         handles.append(Line2D([], [], marker="x", markeredgewidth=2, label="ended, criterion never met", **grey))  # type: ignore[arg-type]
@@ -228,7 +252,9 @@ def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
         handles += _timing_handles(rows)
     if any(row.recorded for row in rows):
         handles.append(Line2D([], [], color="0.4", linestyle=(0, (1, 1.5)), label="dotted: recorded run"))
-    if experiment.kind not in ("runtime", "story"):
+    if experiment.kind == "table":
+        handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="open: in the paper", **grey))  # type: ignore[arg-type]
+    elif experiment.kind not in ("runtime", "story"):
         handles.append(Line2D([], [], marker="D", markerfacecolor="none", label="returned graph", **grey))  # type: ignore[arg-type]
         handles.append(Line2D([], [], color="0.55", linestyle=(0, (4, 3)), label="criterion, gap 10 %"))
     return handles

@@ -67,6 +67,8 @@ text-align:right;vertical-align:top}td:first-child,th:first-child,.text td,.text
 .claim{font-style:italic}.confirmed{color:#00694b}.not-confirmed{color:#a33b00}.undecided{color:#7a5c00}.not-testable-here{color:#555}
 .answer{font-weight:600;white-space:nowrap}details{margin:.5rem 0}.wide{overflow-x:auto}
 .text td:last-child{min-width:22rem}@media print{details{display:none}}
+@media(max-width:44rem){.text,.text tbody,.text tr,.text td{display:block}.text th{display:none}.text td{border:0}
+.text tr{border-bottom:1px solid #ddd;padding:.4rem 0}.text td:last-child{min-width:0}}
 """
 
 
@@ -215,6 +217,8 @@ def _measured(experiment: Experiment, rows: Sequence[Row]) -> str:
         return "not run."
     if experiment.kind == "table":
         return f"{len({row.method for row in rows})} methods, medians over seeds."
+    if experiment.kind == "story":
+        return _largest(rows)
     parts = []
     for method, group in grouped(rows, lambda row: row.method).items():
         found = timing(group)
@@ -228,6 +232,16 @@ def _measured(experiment: Experiment, rows: Sequence[Row]) -> str:
     sizes = sorted({row.d for row in rows})
     span = f"d = {sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
     return f"{span}, {len({row.key[0] for row in rows})} problems. " + "; ".join(parts) + "."
+
+
+def _largest(rows: Sequence[Row]) -> str:
+    """For each method the largest graph on which it met the criterion, and after how long."""
+    parts = []
+    for method, group in grouped((row for row in rows if row.reached), lambda row: row.method).items():
+        d = max(row.d for row in group)
+        there = timing([row for row in group if row.d == d])
+        parts.append(f"{METHODS[method].label} {d:,} nodes ({shown_seconds(there.median)})")
+    return "the largest graphs on which an iterate met the criterion, and after how long: " + ", ".join(parts) + "."
 
 
 def _html_table(table: Table) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from psidag.experiments.claims_sachs import PUBLISHED_SACHS
 from psidag.experiments.forecast import forecast
 from psidag.experiments.methods import METHODS
 from psidag.experiments.summaries import grouped, timing
@@ -269,6 +270,25 @@ def settling_panel(axes: Axes, found: Sequence[Settling], measure: Literal["orde
         _whole_decades(axes, "y")
         axes.legend(fontsize=7.5, frameon=False)
     _finish(axes, f"{found[0].graph}, d = {found[0].d}: " + ("does the order settle?" if moved else "does the loss?"))
+
+
+def sachs_panel(axes: Axes, rows: Sequence[Row], measure: Literal["shd_03", "tpr_03", "learned_edges_03"]) -> None:
+    """Shares of the seeds with each value at the paper's threshold; below them what the paper prints."""
+    label, place = {"shd_03": ("SHD", 0), "tpr_03": ("TPR", 1), "learned_edges_03": ("edges", 3)}[measure]
+    for method, runs in grouped(rows, lambda row: row.method).items():
+        style, values = METHODS[method], [float(getattr(row, measure)) for row in runs]
+        found, counts = np.unique([value for value in values if math.isfinite(value)], return_counts=True)
+        shares = 100 * counts / max(1, counts.sum())
+        axes.vlines(found, 0, shares, color=style.colour, linewidth=1.3, alpha=0.7, zorder=2)
+        axes.plot(found, shares, marker=style.marker, markersize=5.5, linestyle="none", color=style.colour, zorder=3)
+        if method in PUBLISHED_SACHS:
+            published = PUBLISHED_SACHS[method][place]
+            axes.plot(published, -7, marker=style.marker, markersize=7, linestyle="none", color=style.colour,
+                      markerfacecolor="white", zorder=4)  # fmt: skip
+    axes.axhline(0, color="0.6", linewidth=0.8)
+    axes.xaxis.get_major_locator().set_params(integer=measure != "tpr_03")
+    axes.set(xlabel=label, ylabel="% of the seeds", ylim=(-13, 106))
+    _finish(axes, f"Sachs, {label}")
 
 
 def _whole_decades(axes: Axes, which: Literal["x", "y"]) -> None:
