@@ -59,8 +59,7 @@ def _figures(rows: Rows) -> Verdict:
             runs = f"{len(values)} seeds" if len(values) > 1 else "1 run"
             learned = median(r.learned_edges_03 for r in found[method])
             parts.append(
-                f"{METHODS[method].label} SHD {here} with {learned:.0f} edges ({runs}), "
-                f"published {shd} with {edges}"
+                f"{METHODS[method].label} SHD {here} with {learned:.0f} edges ({runs}), published {shd} with {edges}"
             )
     return Verdict(together(answers), "; ".join(parts) or "Sachs was not run")
 
