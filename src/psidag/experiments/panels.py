@@ -274,6 +274,8 @@ def settling_panel(axes: Axes, found: Sequence[Settling], measure: Literal["orde
 
 def sachs_panel(axes: Axes, rows: Sequence[Row], measure: Literal["shd_03", "tpr_03", "learned_edges_03"]) -> None:
     """Shares of the seeds with each value at the paper's threshold; below them what the paper prints."""
+    from matplotlib.ticker import MaxNLocator
+
     label, place = {"shd_03": ("SHD", 0), "tpr_03": ("TPR", 1), "learned_edges_03": ("edges", 3)}[measure]
     for method, runs in grouped(rows, lambda row: row.method).items():
         style, values = METHODS[method], [float(getattr(row, measure)) for row in runs]
@@ -286,7 +288,7 @@ def sachs_panel(axes: Axes, rows: Sequence[Row], measure: Literal["shd_03", "tpr
             axes.plot(published, -7, marker=style.marker, markersize=7, linestyle="none", color=style.colour,
                       markerfacecolor="white", zorder=4)  # fmt: skip
     axes.axhline(0, color="0.6", linewidth=0.8)
-    axes.xaxis.get_major_locator().set_params(integer=measure != "tpr_03")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=measure != "tpr_03"))
     axes.set(xlabel=label, ylabel="% of the seeds", ylim=(-13, 106))
     _finish(axes, f"Sachs, {label}")
 
