@@ -1,4 +1,4 @@
-"""Sparse search to a hundred thousand nodes: edges by evidence, nodes re-inserted in the order, both scores."""
+"""Sparse search to a million nodes: edges by evidence, nodes re-inserted in the order, both scores."""
 
 from __future__ import annotations
 

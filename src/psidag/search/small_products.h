@@ -9,8 +9,8 @@
      columns of 4 bytes. Two strips follow one another in a block, `16 * width` bytes apart.
    - Integers: the order of summation does not matter, and all kernels give the same sums.
 
-   Millions of pairs of 1,024 values a second on one core of a Xeon of 2023, with the comparison with bounds: plain 8,
-   avx2 73, vnni 283, amx 1,400; single precision in the BLAS 84 (benchmarks/huge.md, "The comparison"). */
+   Millions of pairs of 1,024 values a second on one core of a Xeon of 2023, with the comparison with bounds, at best:
+   plain 1, avx2 84, vnni 349, amx 1,260; single precision in the BLAS 58 (benchmarks/huge.md, "The comparison"). */
 
 #ifndef PSIDAG_SMALL_PRODUCTS_H
 #define PSIDAG_SMALL_PRODUCTS_H
