@@ -79,7 +79,8 @@ def _hours_at_ten_thousand(rows: Rows) -> Verdict:
             fit = growth(runs)
             if fit is not None and fit.last >= 1000:
                 answers.append(_limit(fit.at(10_000), _FEW_HOURS, measured=False))
-                said.append(f"{graph} {shown_seconds(fit.at(10_000))} extrapolated from d = {fit.last:,}")
+                so_far = f", not met when a run was ended after {shown_seconds(largest.bound)}" if largest.runs else ""
+                said.append(f"{graph} {shown_seconds(fit.at(10_000))} extrapolated from d = {fit.last:,}{so_far}")
                 break
     return Verdict(together(answers), "; ".join(said) or "nothing was run near that size")
 
