@@ -197,21 +197,20 @@ if __name__ == "__main__":
         done = machines.map(lambda k: (time.sleep(0.2), k * k)[1], range(12))
         assert done == [k * k for k in range(12)]
         machines.client.wait_for_workers(2)
-        candidates._NODES = 64
+        candidates._NODES, candidates._PAIRS = 64, 1
         columns = np.random.default_rng(0).normal(size=(12000, 256)).astype(np.float32)
         columns /= np.linalg.norm(columns, axis=1, keepdims=True)
         scans = []
         for jobs in (machines, 1):
-            if jobs is machines:
-                victim = sorted(machines.client.run(os.getpid).values())[0]
-                threading.Timer(0.7, os.kill, (victim, signal.SIGKILL)).start()
             with workers(jobs) as threads:
                 compared = Compared.of(columns, threads)
-                scan = Scan(np.arange(12000), np.full(12000, 0.06))
+                scan = advance(compared, Scan(np.arange(12000), np.full(12000, 0.06)), None, threads)
+                if jobs is machines:
+                    assert not scan.ended, "it was over before the worker was killed"
+                    os.kill(sorted(machines.client.run(os.getpid).values())[0], signal.SIGKILL)
                 while not scan.ended:
                     scan = advance(compared, scan, None, threads)
             scans.append(scan.found)
-        assert victim not in machines.client.run(os.getpid).values(), "the worker is still there"
         assert len(scans[0]) == len(scans[1]) and all((a == b).all() for a, b in zip(*scans))
         print("as if nothing had happened")
 """
