@@ -58,41 +58,33 @@ def reproduce(
 
     Stopped at any moment, the same command goes on where it was.
     """
+    from psidag import experiments
     from psidag.data.cluster import cluster
-    from psidag.experiments import (
-        ResultTable,
-        choose,
-        like,
-        merged,
-        plan,
-        preset_named,
-        recorded_rows,
-        run_cells,
-        write_page,
-    )
     from psidag.experiments.figures import needs_matplotlib
     from psidag.system.parallel import available_cores
 
-    chosen, size = choose(figures or ()), preset_named(preset)
-    cells = like(plan(chosen, size), only) if only else plan(chosen, size)
+    chosen, size = experiments.choose(figures or ()), experiments.preset_named(preset)
+    cells = experiments.like(experiments.plan(chosen, size), only) if only else experiments.plan(chosen, size)
     side_by_side = at_once or max(1, available_cores() // threads)
     if show_list:
         say(_listing(preset, side_by_side))
         return
     needs_matplotlib()
     folder = Path(output)
-    table = ResultTable(folder / "results.jsonl")
+    table = experiments.ResultTable(folder / "results.jsonl")
     if not only_page:
         try:
             with nullcontext() if address is None else cluster(address) as machines:
                 side_by_side = at_once or (side_by_side if machines is None else machines.jobs)
-                run_cells(cells, table, at_once=side_by_side, threads=threads, machines=machines, say=progress)
+                experiments.run_cells(
+                    cells, table, at_once=side_by_side, threads=threads, machines=machines, say=progress
+                )
         except KeyboardInterrupt:
             complain(f"stopped; what is done is in {table.path}, and the same command goes on from there")
             raise SystemExit(130) from None
-    others = recorded_rows(size.n) if recorded else []
+    others = experiments.recorded_rows(size.n) if recorded else []
     progress("drawing")
-    say(str(write_page(chosen, size, merged(table.rows(), others), folder)))
+    say(str(experiments.write_page(chosen, size, experiments.merged(table.rows(), others), folder)))
 
 
 def _listing(preset: str, at_once: int) -> str:

@@ -81,10 +81,7 @@ def equal_noise_only(task: Task, name: str) -> None:
 
 
 class Progress(NamedTuple):
-    """What one step tells the loop: work done so far, and the DAG if the step closed a round.
-
-    Work that takes many steps before it shows may say what has been done, and which share of it.
-    """
+    """Work done so far, the DAG if the step closed a round, and of long work what is done now, and which share."""
 
     steps: int
     samples: int
