@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
 from psidag.data.correlations import Correlations
-from psidag.data.rows_behind import RowsBehind, rows_behind
+from psidag.data.rows_behind import rows_behind
+from psidag.engines.beginning import can_order, ordered_graph
 from psidag.engines.noise_choice import (
     equal_fits_better,
     in_words,
@@ -21,60 +22,24 @@ from psidag.engines.noise_choice import (
     pooled_kurtosis,
     prior_that_helps,
 )
+from psidag.engines.noise_state import KEPT, Phase, State, draws_of, stored_facts, stored_prior
 from psidag.engines.sparse import Sparse
 from psidag.engines.sparse import State as Searched
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Fitted, Status, stored_candidate
 from psidag.scores.equality import LEVEL, equality_of
 from psidag.scores.gaussian import EQUAL, UNEQUAL
-from psidag.scores.nearly_equal import Prior, estimate_prior
+from psidag.scores.nearly_equal import estimate_prior
 from psidag.scores.residual_score import ResidualScore, Sample
 from psidag.solution.noise import NoiseModel
-from psidag.stages.noise_facts import NoiseFacts, noise_facts
+from psidag.stages.noise_facts import noise_facts
 from psidag.stages.refinement import Climb
 from psidag.stages.within_order import most_parents
 from psidag.system.errors import InputError
-from psidag.system.tree import stored_array
-
-#: The equal score, the unequal score, the equal one begun at the graph of the unequal one, a score of residuals.
-Phase = Literal["equal", "unequal", "again", "refined"]
 
 #: A prior is estimated anew at the refined graph at most this often, and is the same if its spread changes by less than
 #: this share.
 _PRIORS, _SAME_SPREAD = 6, 0.05
-
-
-class State(NamedTuple):
-    """Where the search stands.
-
-    ``search`` is the state of the search below; ``best`` is the best graph of this phase, ``equal`` and ``unequal`` the
-    graphs that those phases have ended with. Each phase draws from a generator of its own, made from ``seed``: what the
-    equal score does depends on units, and what follows must not.
-    """
-
-    phase: Phase
-    search: Searched
-    noise: NoiseModel
-    seed: int
-    draws: np.random.Generator
-    best: Candidate | None = None
-    equal: Candidate | None = None
-    unequal: Candidate | None = None
-    facts: NoiseFacts | None = None
-    prior: Prior | None = None
-    priors: int = 0
-    steps: int = 0
-    climb: Climb | None = None
-    rows: RowsBehind | None = None
-
-    @property
-    def data(self) -> Correlations:
-        """The statistic of the search."""
-        return self.search.data
-
-
-#: What of it is kept in a checkpoint as it is.
-_KEPT = ("phase", "seed", "best", "equal", "unequal", "facts", "prior", "priors", "steps")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +47,10 @@ class NoiseSearch:
     """A search whose noise model is chosen by the data.
 
     Two questions are answered. Are the noise variances equal? The graph of the equal score is tested; where it fails,
-    the search may have been stuck, so it goes on from the graph of the unequal score, and is tested again; what fails
-    then is unequal noise, or nearly equal noise if a prior on the spread of variances can help. And is the noise
-    Gaussian? Columns whose residuals are not take part with the shape of their noise in a refinement of the graph.
+    the search may have been stuck, so it begins again at an order by variances given all nodes before, where rows are
+    enough for that, and at the graph of the unequal score, and is tested each time; what fails then is unequal noise,
+    or nearly equal noise if a prior on the spread of variances can help. And is the noise Gaussian? Columns whose
+    residuals are not take part with the shape of their noise in a refinement of the graph.
 
     Parameters
     ----------
@@ -145,13 +111,13 @@ class NoiseSearch:
             reason = "all columns have the same variance, as if standardised, which says nothing about directions"
             phase, noise = "unequal", noise.because(reason, chosen="unequal")
             search = self.search.over(_task(task, phase), search.data)
-        return State(phase, search, noise, seed, _draws(seed, phase))
+        return State(phase, search, noise, seed, draws_of(seed, phase))
 
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A step of the search, or a round of the refinement; at the end of either, what comes next."""
         if state.climb is not None:
             return self._refine(task, state, state.climb)
-        inside = replace(_task(task, state.phase, state.unequal), rng=state.draws)
+        inside = replace(_task(task, state.phase, state.start), rng=state.draws)
         search, progress = self.search.step(inside, state.search)
         progress = progress._replace(steps=state.steps + progress.steps)
         state = state._replace(search=search)
@@ -168,7 +134,7 @@ class NoiseSearch:
 
     def conclude(self, task: Task, state: State) -> Candidate:
         """The graph as it stands."""
-        return self.search.conclude(_task(task, state.phase, state.unequal), state.search)
+        return self.search.conclude(_task(task, state.phase, state.start), state.search)
 
     def finish(self, task: Task, state: State, best: Candidate) -> Candidate:
         """The weights in the units of the data."""
@@ -181,7 +147,7 @@ class NoiseSearch:
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
         climb = None if state.climb is None else (state.climb.graph(), tuple(sorted(state.climb.stale)))
-        kept = {key: getattr(state, key) for key in _KEPT}
+        kept = {key: getattr(state, key) for key in KEPT}
         search, noise, draws = self.search.dump(state.search), state.noise.as_dict(), state.draws.bit_generator.state
         return kept | {"search": search, "noise": noise, "draws": draws, "climb": climb}
 
@@ -191,14 +157,15 @@ class NoiseSearch:
             raise ValueError("a phase that there is not")
         phase: Phase = held["phase"]
         best, equal, unequal = (stored_candidate(held[key], task.d) for key in ("best", "equal", "unequal"))
-        inside = _task(task, phase, unequal)
+        search = self.search.restore(_task(task, phase), held["search"])
+        start = self._start(task, phase, search, unequal)
         seed = int(held["seed"])
-        draws = _draws(seed, phase)
+        draws = draws_of(seed, phase)
         draws.bit_generator.state = held["draws"]
         state = State(
-            phase, self.search.restore(inside, held["search"]), NoiseModel.from_dict(held["noise"]), seed, draws,
-            best=best, equal=equal, unequal=unequal,
-            facts=_facts(held["facts"], task.d), prior=_prior(held["prior"]), priors=int(held["priors"]),
+            phase, search, NoiseModel.from_dict(held["noise"]), seed, draws,
+            start=start, best=best, equal=equal, unequal=unequal,
+            facts=stored_facts(held["facts"], task.d), prior=stored_prior(held["prior"]), priors=int(held["priors"]),
             steps=int(held["steps"]),
         )  # fmt: skip
         if held["climb"] is None:
@@ -211,7 +178,7 @@ class NoiseSearch:
 
     def _presentable(self, state: State) -> Candidate | None:
         """The graph to answer with if the search ends now."""
-        if state.phase == "unequal" and self.asked == "equal":
+        if state.phase == "ordered" or (state.phase == "unequal" and self.asked == "equal"):
             return state.equal
         if state.phase == "again":
             return state.equal if self.asked == "equal" else state.unequal
@@ -233,7 +200,15 @@ class NoiseSearch:
             state = self._tested(task, state, found)
             # Of so many columns that correlations do not fit in memory some always stand out: no reason to begin again.
             again = state.noise.contradicted and not (self.asked == "equal" and state.data.matrix is None)
-            return self._begin(task, state, "unequal") if again else self._settle(task, state, found)
+            if again:
+                return self._begin(task, state, "ordered" if can_order(state.data) else "unequal")
+            return self._settle(task, state, found)
+        if state.phase == "ordered":
+            state = self._freed(task, state, found)
+            assert state.equal is not None
+            if state.noise.contradicted:
+                return self._begin(task, state, "unequal")
+            return self._settle(task, state, state.equal)
         if state.phase == "unequal":
             state = state._replace(unequal=found)
             if state.equal is None:
@@ -243,22 +218,41 @@ class NoiseSearch:
 
     def _begin(self, task: Task, state: State, phase: Phase) -> tuple[State, bool]:
         """Another search over the same correlations."""
-        search = self.search.over(_task(task, phase, state.unequal), state.data, state.search)
-        return state._replace(phase=phase, search=search, best=None, draws=_draws(state.seed, phase)), False
+        start = self._start(task, phase, state.search, state.unequal)
+        search = self.search.over(_task(task, phase, start), state.data, state.search)
+        return state._replace(
+            phase=phase, search=search, start=start, best=None, draws=draws_of(state.seed, phase)
+        ), False  # fmt: skip
+
+    def _start(self, task: Task, phase: Phase, search: Searched, unequal: Candidate | None) -> sp.csr_array | None:
+        """The graph at which the search of a phase begins, if it is not the search's own."""
+        if phase == "ordered":
+            return ordered_graph(
+                search.data, search.penalty, self._most_parents(search.data), task.constraints, task.workers
+            )  # fmt: skip
+        return unequal.weights if phase == "again" and unequal is not None else None
+
+    def _most_parents(self, data: Correlations) -> int:
+        return most_parents(data.count) if self.search.max_parents is None else self.search.max_parents
+
+    def _freed(self, task: Task, state: State, found: Candidate) -> State:
+        """The better of two graphs under the equal score, and whether variances are equal there."""
+        if state.equal is not None and not found.loss < state.equal.loss:
+            return state
+        state = self._tested(task, state._replace(equal=found), found)
+        if state.noise.contradicted and self.asked != "equal":
+            return state
+        freed = f"{state.noise.reason}; the search was stuck, and freed by a second start"
+        return state._replace(noise=state.noise.because(freed))
 
     def _compare(self, task: Task, state: State, found: Candidate) -> tuple[State, bool]:
         """The end of the second search under the equal score: was the first one stuck, or is the noise unequal?"""
         first, unequal = state.equal, state.unequal
         assert first is not None
         assert unequal is not None
-        freed = found.loss < first.loss
-        best, before = (found, state.noise) if freed else (first, state.noise)
-        if freed:
-            state = self._tested(task, state._replace(equal=found), found)
+        best, before = found if found.loss < first.loss else first, state.noise
+        state = self._freed(task, state, found)
         state = state._replace(best=best, noise=replace(state.noise, chosen="equal"))
-        if freed:
-            more = "; the search was stuck, and freed by a second start"
-            state = state._replace(noise=state.noise.because(state.noise.reason + more))
         if self.asked == "equal" or state.noise.p_value is None or state.noise.p_value >= LEVEL:
             return self._settle(task, state, best)
         edges = best.weights.nnz, unequal.weights.nnz
@@ -332,7 +326,7 @@ class NoiseSearch:
         else:
             sample, shaped = Sample.of(data, rows.X, rows.weight), judged_by_shape(shaped, facts.valued)
             apart = neighbours_apart(graph, shaped, facts.valued)
-        most = most_parents(data.count) if self.search.max_parents is None else self.search.max_parents
+        most = self._most_parents(data)
         score = ResidualScore(
             sample, state.search.penalty, prior=state.prior, shaped=shaped, apart=apart, max_parents=most
         )  # fmt: skip
@@ -366,15 +360,9 @@ class NoiseSearch:
         return state, Progress(steps, 0, best, finished=Status("converged", "no move improves the score"))
 
 
-def _task(task: Task, phase: Phase, start: Candidate | None = None) -> Task:
+def _task(task: Task, phase: Phase, start: sp.csr_array | None = None) -> Task:
     """The task of a search: its score, and where it begins."""
-    given = start.weights if phase == "again" and start is not None else None
-    return replace(task, score=UNEQUAL if phase in ("unequal", "refined") else EQUAL, start=given)
-
-
-def _draws(seed: int, phase: Phase) -> np.random.Generator:
-    """The generator of one phase."""
-    return np.random.default_rng([seed, get_args(Phase).index(phase)])
+    return replace(task, score=UNEQUAL if phase in ("unequal", "refined") else EQUAL, start=start)
 
 
 def _ones(weights: sp.csr_array) -> sp.csr_array:
@@ -386,14 +374,3 @@ def _fitted(found: Candidate) -> Fitted:
     """What is known of a graph whose search has ended."""
     assert found.fitted is not None
     return found.fitted
-
-
-def _facts(held: Any, d: int) -> NoiseFacts | None:
-    """What was known of the noise."""
-    if held is None:
-        return None
-    return NoiseFacts(*(stored_array(part, (d,), kind) for part, kind in zip(held, (float, bool, bool), strict=True)))
-
-
-def _prior(held: Any) -> Prior | None:
-    return None if held is None else Prior(*map(float, held))

@@ -16,7 +16,7 @@ from psidag.directions.experiment import Experiment
 from psidag.directions.independence import overstatement
 from psidag.directions.row_order import follows_row_order, rows_have_more_in_common
 from psidag.engines.noise_choice import neighbours_apart
-from psidag.engines.noise_search import State as NoiseState
+from psidag.engines.noise_state import State as NoiseState
 from psidag.graph.dag import DAG
 from psidag.graph.partial import PartialGraph
 from psidag.run.loop import Outcome, Task

@@ -13,7 +13,7 @@ from psidag.engines.experiment_search import ExperimentSearch
 from psidag.engines.experiment_search import State as ExperimentState
 from psidag.engines.noise_choice import in_words
 from psidag.engines.noise_search import NoiseSearch
-from psidag.engines.noise_search import State as NoiseState
+from psidag.engines.noise_state import State as NoiseState
 from psidag.engines.sparse import Sparse
 from psidag.run.loop import Engine, Outcome, Task
 from psidag.run.status import Fitted

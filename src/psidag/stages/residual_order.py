@@ -32,8 +32,9 @@ def residual_variance_order(S: Floats, constraints: BoundConstraints) -> Order:
             pivot = int(np.where(turn.open, variance, np.inf).argmin())
             order[block.start + k] = pivot
             turn.place(pivot)
-            # A variable that those before it determine tells nothing new about the others.
-            if variance[pivot] > 1e-10 * S[pivot, pivot]:
+            # A variable that those before it determine tells nothing new about the others. Where effects are strong,
+            # variances grow along the order by many powers of ten: what is no rounding counts.
+            if variance[pivot] > 1e-13 * S[pivot, pivot]:
                 column = rest[pivot] - factor[:, :k] @ factor[pivot, :k]
                 column /= np.sqrt(variance[pivot])
                 factor[:, k] = column
