@@ -5,15 +5,19 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from psidag.data._entries cimport Matrix, dot
+from psidag.data._entries cimport Matrix, dot, entry
 from psidag.scores._score cimport cost, least_gain
 from psidag.search._knowledge cimport may_point
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._regression cimport (
-    WIDE, Regression, combine, conditional_variances, copy, is_rounding, real, reserve,
+    FEW, WIDE, Regression, combine, conditional_variances, copy, is_rounding, real, reserve,
 )
 from psidag.search._resolve cimport add_parent
 from psidag.search._state cimport State, move_before, node_cost, pays, reselect, set_parents
+
+
+cdef enum:
+    DOUBT = 2               # a candidate is weighed exactly if it would pay with this share less of what is left by an estimate
 
 
 cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) except -1 nogil:
@@ -37,6 +41,8 @@ cdef struct Search:
     # The search for additions to one node, in one thread.
     uint8_t* below              # by node: the node itself, its descendants and parents
     Bag family                  # these, to clear the marks
+    int32_t* number             # by node: its number among the parents, from 1 on; 0 for others
+    Bag shared                  # numbers of parents that are relatives of a candidate
     double* u                   # scratch of WIDE d numbers
     double least                # gain that the next candidate must exceed
     Py_ssize_t room
@@ -49,14 +55,17 @@ cdef inline int open_search(Search* search, Py_ssize_t d) except -1 nogil:
     """Get ready; `close_search` is to follow, whatever comes of it."""
     memset(search, 0, sizeof(Search))
     search.below = <uint8_t*> zeros(d, 1)
+    search.number = <int32_t*> zeros(d, sizeof(int32_t))
     search.u = <double*> zeros(WIDE * d, sizeof(double))
     return 0
 
 
 cdef inline void close_search(Search* search) noexcept nogil:
     free(search.below)
+    free(search.number)
     free(search.u)
     free(search.family.items)
+    free(search.shared.items)
 
 
 cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j, Py_ssize_t room, int32_t* found,
@@ -75,6 +84,7 @@ cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j,
     descendants(s, j, search.below, &search.family)
     for a in range(fit.k):
         search.below[fit.parents[a]] = 1
+        search.number[fit.parents[a]] = <int32_t> (a + 1)
     return 1
 
 
@@ -120,6 +130,7 @@ cdef inline void end_node(State* s, Search* search, int32_t j) noexcept nogil:
         search.gains[a] = node_cost(s, j, fit) - cost(&s.score, s.sigma2[j], fit.v - search.gains[a], fit.k + 1)
     for a in range(fit.k):
         search.below[fit.parents[a]] = 0
+        search.number[fit.parents[a]] = 0
     for a in range(search.family.size):
         search.below[search.family.items[a]] = 0
 
@@ -185,6 +196,41 @@ cdef inline void residual(const Matrix* S, int32_t j, Regression* fit, float* re
             rest[t] -= b * column[t]
 
 
+cdef inline int share_parents(Search* search, const int32_t* nodes, Py_ssize_t count) except -1 nogil:
+    """Note which of these nodes are parents, each once: its number is negative from then on."""
+    cdef Py_ssize_t a
+    for a in range(count):
+        if search.number[nodes[a]] > 0:
+            push(&search.shared, search.number[nodes[a]] - 1)
+            search.number[nodes[a]] *= -1
+    return 0
+
+
+cdef inline double left_by_relatives(const Matrix* S, State* s, Search* search, Regression* fit, int32_t i,
+                                     const int32_t* near, Py_ssize_t count) except? -1 nogil:
+    """About what the parents leave of the variance of i, by those that are related to it or listed for it alone."""
+    cdef Py_ssize_t a, h, q
+    cdef const int32_t* which
+    cdef const double* m
+    cdef double left = s.fits[i].variance, t
+    cdef double* c = search.u
+    search.shared.size = 0
+    share_parents(search, near, count)
+    share_parents(search, s.fits[i].parents, s.fits[i].k)
+    share_parents(search, s.children[i].items, s.children[i].size)
+    q, which = search.shared.size, search.shared.items
+    for a in range(q):
+        c[a] = entry(S, i, fit.parents[which[a]])
+        search.number[fit.parents[which[a]]] *= -1
+    for a in range(q):
+        m = fit.M + which[a] * fit.room
+        t = 0
+        for h in range(a):
+            t += m[which[h]] * c[h]
+        left -= c[a] * (2 * t + m[which[a]] * c[a])
+    return left
+
+
 cdef inline int search_listed(const Matrix* S, State* s, Search* search, float* rest, int32_t j,
                               const int64_t[::1] near_start, const int32_t[::1] near) except -1 nogil:
     """Weigh the nodes listed for j and for its parents, by products of columns with the residual of j."""
@@ -192,6 +238,7 @@ cdef inline int search_listed(const Matrix* S, State* s, Search* search, float* 
     cdef int32_t i, whose
     cdef int32_t batch[WIDE]
     cdef double c[WIDE]
+    cdef double left
     cdef Regression* fit = s.fits + j
     residual(S, j, fit, rest)
     for h in range(-1, fit.k):
@@ -204,9 +251,15 @@ cdef inline int search_listed(const Matrix* S, State* s, Search* search, float* 
             search.below[i] = 1
             push(&search.family, i)
             c[waiting] = dot(rest, S.columns + i * n, n)
-            if c[waiting] * c[waiting] > search.least * s.floor[i]:
-                batch[waiting] = i
-                waiting += 1
+            if c[waiting] * c[waiting] <= search.least * s.floor[i]:
+                continue
+            # To ask all parents of a hub takes long: first those that can matter, who are few.
+            if fit.k > FEW:
+                left = left_by_relatives(S, s, search, fit, i, &near[near_start[i]], near_start[i + 1] - near_start[i])
+                if DOUBT * c[waiting] * c[waiting] <= search.least * left:
+                    continue
+            batch[waiting] = i
+            waiting += 1
             if waiting == WIDE:
                 weigh(S, s, search, j, batch, c, waiting)
                 waiting = 0
