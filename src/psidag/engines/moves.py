@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
-from psidag.engines.candidates import EVERYONE, Candidates
+from psidag.engines.candidates import EVERYONE, Candidates, for_hubs
+from psidag.engines.comparison import Compared
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, edge_ends, positions
 from psidag.scores.policy import SMALLEST_GAIN
@@ -183,11 +184,17 @@ def set_score(data: Correlations, net: Network, objective: Objective, leeway: fl
     )  # fmt: skip
 
 
-def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidates = EVERYONE) -> int:
+def add_edges(
+    data: Correlations,
+    net: Network,
+    workers: Workers,
+    near: Candidates = EVERYONE,
+    compared: Compared | None = None,
+) -> int:
     """Give stale nodes the parents that pay, wherever in the order they stand; returns how many nodes gained.
 
-    Candidates are all nodes that are no descendants, or those of them that are listed. They are found for all nodes
-    at once and then put in one after the other, the largest gain first, where they close no cycle; the order makes
+    Candidates are all nodes that are no descendants, or those of them that are listed; hubs are compared with all columns
+    where these are given as ``compared``. They are found for all nodes at once and then put in one after the other, the largest gain first, where they close no cycle; the order makes
     way.
     """
     d = data.d
@@ -195,10 +202,13 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
     start = np.concatenate([[0], np.cumsum(room, dtype=np.int64)])
     found, counts, gains = np.empty(start[-1], np.int32), np.zeros(d, np.int32), np.zeros(start[-1])
 
+    hubs = None if compared is None else _hub_candidates(net, compared, workers)
+
     def work(part: slice) -> None:
         if data.matrix is None:
             additions_among(
-                data.entries, net, part.start, part.stop, near.start, near.items, start, found, counts, gains
+                data.entries, net, part.start, part.stop, near.start, near.items, start, found, counts, gains,
+                *(() if hubs is None else (hubs.start, hubs.items)),
             )  # fmt: skip
         else:
             additions(data.entries, net, part.start, part.stop, start, found, counts, gains)
@@ -210,6 +220,14 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
     best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")]
     gained: int = apply_additions(data.entries, net, best_first, start, found, counts)
     return gained
+
+
+def _hub_candidates(net: Network, compared: Compared, workers: Workers) -> Candidates | None:
+    """Lists for the hubs to which additions are to be looked for; None if there are none."""
+    d = len(compared.columns)
+    nodes, least = np.empty(d, np.int64), np.empty(d)
+    count = net.stale_hubs(nodes, least)
+    return for_hubs(compared, nodes[:count], least[:count], read(net, d).weights, workers) if count else None
 
 
 def polish_hubs(

@@ -37,12 +37,21 @@ cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) exc
     return 0
 
 
+cdef struct Lists:
+    # Who may become a parent: those of node i are the items from start[i] to start[i + 1]; no start, no lists.
+    const int64_t* start
+    const int32_t* items
+
+
 cdef struct Search:
     # The search for additions to one node, in one thread.
     uint8_t* below              # by node: the node itself, its descendants and parents
     Bag family                  # these, to clear the marks
     int32_t* number             # by node: its number among the parents, from 1 on; 0 for others
     Bag shared                  # numbers of parents that are relatives of a candidate
+    int32_t batch[WIDE]         # candidates to be weighed together, and
+    double c[WIDE]              # their covariances with the residual
+    Py_ssize_t waiting
     double* u                   # scratch of WIDE d numbers
     double least                # gain that the next candidate must exceed
     Py_ssize_t room
@@ -207,7 +216,7 @@ cdef inline int share_parents(Search* search, const int32_t* nodes, Py_ssize_t c
 
 
 cdef inline double left_by_relatives(const Matrix* S, State* s, Search* search, Regression* fit, int32_t i,
-                                     const int32_t* near, Py_ssize_t count) except? -1 nogil:
+                                     const Lists* near) except? -1 nogil:
     """About what the parents leave of the variance of i, by those that are related to it or listed for it alone."""
     cdef Py_ssize_t a, h, q
     cdef const int32_t* which
@@ -215,7 +224,7 @@ cdef inline double left_by_relatives(const Matrix* S, State* s, Search* search, 
     cdef double left = s.fits[i].variance, t
     cdef double* c = search.u
     search.shared.size = 0
-    share_parents(search, near, count)
+    share_parents(search, near.items + near.start[i], near.start[i + 1] - near.start[i])
     share_parents(search, s.fits[i].parents, s.fits[i].k)
     share_parents(search, s.children[i].items, s.children[i].size)
     q, which = search.shared.size, search.shared.items
@@ -231,45 +240,60 @@ cdef inline double left_by_relatives(const Matrix* S, State* s, Search* search, 
     return left
 
 
-cdef inline int search_listed(const Matrix* S, State* s, Search* search, float* rest, int32_t j,
-                              const int64_t[::1] near_start, const int32_t[::1] near) except -1 nogil:
-    """Weigh the nodes listed for j and for its parents, by products of columns with the residual of j."""
-    cdef Py_ssize_t a, h, waiting = 0, n = S.n
-    cdef int32_t i, whose
-    cdef int32_t batch[WIDE]
-    cdef double c[WIDE]
-    cdef double left
+cdef inline int weigh_listed(const Matrix* S, State* s, Search* search, const float* rest, int32_t j, const Lists* near,
+                             const Lists* lists, int32_t whose) except -1 nogil:
+    """Weigh the nodes on one list as parents of j, whose residual is `rest`, but for those that others had before."""
+    cdef Py_ssize_t a
+    cdef int32_t i
+    cdef double c, left
     cdef Regression* fit = s.fits + j
-    residual(S, j, fit, rest)
-    for h in range(-1, fit.k):
-        whose = j if h < 0 else fit.parents[h]
-        for a in range(near_start[whose], near_start[whose + 1]):
-            i = near[a]
-            if search.below[i]:
+    for a in range(lists.start[whose], lists.start[whose + 1]):
+        i = lists.items[a]
+        if search.below[i]:
+            continue
+        # Not a second time from another list.
+        search.below[i] = 1
+        push(&search.family, i)
+        c = dot(rest, S.columns + i * S.n, S.n)
+        if c * c <= search.least * s.floor[i]:
+            continue
+        # To ask all parents of a hub takes long: first those that can matter, who are few.
+        if fit.k > FEW:
+            left = left_by_relatives(S, s, search, fit, i, near)
+            if DOUBT * c * c <= search.least * left:
                 continue
-            # Not a second time from another list.
-            search.below[i] = 1
-            push(&search.family, i)
-            c[waiting] = dot(rest, S.columns + i * n, n)
-            if c[waiting] * c[waiting] <= search.least * s.floor[i]:
-                continue
-            # To ask all parents of a hub takes long: first those that can matter, who are few.
-            if fit.k > FEW:
-                left = left_by_relatives(S, s, search, fit, i, &near[near_start[i]], near_start[i + 1] - near_start[i])
-                if DOUBT * c[waiting] * c[waiting] <= search.least * left:
-                    continue
-            batch[waiting] = i
-            waiting += 1
-            if waiting == WIDE:
-                weigh(S, s, search, j, batch, c, waiting)
-                waiting = 0
-    weigh(S, s, search, j, batch, c, waiting)
+        search.batch[search.waiting] = i
+        search.c[search.waiting] = c
+        search.waiting += 1
+        if search.waiting == WIDE:
+            weigh(S, s, search, j, search.batch, search.c, WIDE)
+            search.waiting = 0
     return 0
 
 
-cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py_ssize_t last,
-                                 const int64_t[::1] near_start, const int32_t[::1] near, const int64_t[::1] start,
-                                 int32_t[::1] found, int32_t[::1] counts, double[::1] gains) except -1 nogil:
+cdef inline int search_listed(const Matrix* S, State* s, Search* search, float* rest, int32_t j, const Lists* near,
+                              const Lists* hubs) except -1 nogil:
+    """Weigh the nodes listed for j and for its parents, by products of columns with the residual of j.
+
+    The parents of a hub have most nodes on their lists: where there are lists for hubs, these are looked at instead.
+    """
+    cdef Py_ssize_t h
+    cdef Regression* fit = s.fits + j
+    residual(S, j, fit, rest)
+    search.waiting = 0
+    weigh_listed(S, s, search, rest, j, near, near, j)
+    if fit.k > FEW and hubs.start != NULL:
+        weigh_listed(S, s, search, rest, j, near, hubs, j)
+    else:
+        for h in range(fit.k):
+            weigh_listed(S, s, search, rest, j, near, near, fit.parents[h])
+    weigh(S, s, search, j, search.batch, search.c, search.waiting)
+    return 0
+
+
+cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py_ssize_t last, const Lists* near,
+                                 const Lists* hubs, const int64_t[::1] start, int32_t[::1] found, int32_t[::1] counts,
+                                 double[::1] gains) except -1 nogil:
     """Additions among the candidates listed for a node and for its parents, where the columns are held."""
     cdef Py_ssize_t j
     cdef Search search
@@ -280,7 +304,7 @@ cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py
         for j in range(first, last):
             if begin_node(S, s, &search, <int32_t> j, start[j + 1] - start[j], &found[start[j]], &counts[j],
                           &gains[start[j]]):
-                search_listed(S, s, &search, rest, <int32_t> j, near_start, near)
+                search_listed(S, s, &search, rest, <int32_t> j, near, hubs)
                 end_node(s, &search, <int32_t> j)
     finally:
         free(rest)
@@ -335,13 +359,15 @@ cdef inline int32_t look(const Matrix* S, State* s, Looker* looker, int32_t j, P
                          const int64_t[::1] near_start, const int32_t[::1] near) except -1 nogil:
     """How many additions to j pay, up to `room`; they and their gains are in `found` and `gains`, the best first."""
     cdef int32_t count = 0
+    cdef Lists lists, none
     if begin_node(S, s, &looker.search, j, room, looker.found, &count, looker.gains):
         if S.single != NULL:
             search_everywhere(S, S.single, s, &looker.search, looker.single, looker.single + s.d, j)
         elif S.precise != NULL:
             search_everywhere(S, S.precise, s, &looker.search, looker.precise, looker.precise + s.d, j)
         else:
-            search_listed(S, s, &looker.search, looker.rest, j, near_start, near)
+            lists.start, lists.items, none.start, none.items = &near_start[0], &near[0], NULL, NULL
+            search_listed(S, s, &looker.search, looker.rest, j, &lists, &none)
         end_node(s, &looker.search, j)
     return count
 
