@@ -243,7 +243,8 @@ def polish_hubs(
 
     A hub is a node of more than ``least`` parents. Those that came in one by one can be a bad set, and two hubs
     share too many parents to change places step by step. A trial is a hub ``(j,)``, or an edge ``(i, j)`` from a
-    suspect hub to another one: then j is put before i (if j is a cause of i, then i lacks it, and is suspect).
+    suspect hub to another one, or to a node that stands out as much because i has the parents that it lacks: then j is
+    put before i (if j is a cause of i, then i lacks it, and is suspect).
     Their parents are selected anew among those that they and the hubs next to them have. The most suspect trials
     come first, a few in one call; returns all that were tried so far and how many lowered the score.
     """
@@ -299,11 +300,12 @@ def polish_hubs(
 
 
 def _suspect_trials(objective: Objective, old: Fits, known: Floats, hub: NDArray[np.bool_]) -> list[Trial]:
-    """The suspect hubs, then the edges from them to hubs; those with the most variance left over come first."""
+    """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left over come first."""
     suspicion = old.residual_variance / np.where(known > 0, known, 1.0)
-    suspect = hub if objective.score.own_variances else hub & (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
+    stands_out = np.full(len(hub), objective.score.own_variances) | (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
+    suspect = hub & stands_out
     i, j = old.weights.nonzero()
-    between = suspect[i] & hub[j]
+    between = suspect[i] & (hub[j] if objective.score.own_variances else hub[j] | stands_out[j])
     trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
     trials += [(int(tail), int(head)) for tail, head in zip(i[between], j[between], strict=True)]
     return sorted(trials, key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))

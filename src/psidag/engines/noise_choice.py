@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psidag.run.status import Candidate, Fitted
 from psidag.scores.equality import GAUSSIAN_KURTOSIS, Equality
 from psidag.scores.nearly_equal import Prior, estimate_prior
-from psidag.solution.noise import fold
+from psidag.solution.noise import NoiseModel, fold
 from psidag.stages.noise_facts import NoiseFacts
 
 Floats = NDArray[np.float64]
@@ -66,9 +66,22 @@ def equal_fits_better(equal: Fitted, unequal: Fitted, edges: tuple[int, int], pr
     one, each = (fit.residual_variance[fit.residual_variance > 0] for fit in (equal, unequal))
     if len(one) != len(each):
         return False
-    lost = n * (len(one) * math.log(one.mean()) - float(np.log(one).sum())) * 2 / (kurtosis - 1)
     gained = n * float(np.log(one).sum() - np.log(each).sum()) + price * (edges[0] - edges[1])
-    return lost + gained < (len(one) - 1) * math.log(n)
+    return _lost(one, n, kurtosis) + gained < (len(one) - 1) * math.log(n)
+
+
+def clearly_equal(equal: Fitted, kurtosis: float) -> bool:
+    """Whether one variance for all loses so little that no graph with one for each would be taken.
+
+    It would have to make up for half the price of all variances by its edges alone.
+    """
+    v = equal.residual_variance[equal.residual_variance > 0]
+    return _lost(v, equal.n_samples, kurtosis) < (len(v) - 1) * math.log(equal.n_samples) / 2
+
+
+def differs_too_little(noise: NoiseModel) -> NoiseModel:
+    """Variances that a test finds unequal, taken as equal all the same."""
+    return noise.because(f"{noise.reason}; too little for variances of their own", contradicted=False)
 
 
 def prior_that_helps(fitted: Fitted, kurtosis: float) -> Prior | None:
@@ -118,3 +131,8 @@ def in_words(found: Equality, names: tuple[str, ...], count: float) -> str:
         return f"residual variances are equal as far as {count:g} rows tell: within a factor of {found.ratio:.3g}, {p}"
     ends = f"from {names[found.least]!r} to {names[found.most]!r}"
     return f"residual variances differ {fold(found.ratio)}, {ends}, {p}"
+
+
+def _lost(v: Floats, n: float, kurtosis: float) -> float:
+    """What one variance for all costs beside one for each, in units of twice the log-likelihood, scaled by the kurtosis."""
+    return n * (len(v) * math.log(v.mean()) - float(np.log(v).sum())) * 2 / (kurtosis - 1)

@@ -5,19 +5,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from psidag.data._entries cimport Matrix, dot, entry
+from psidag.data._entries cimport Matrix
 from psidag.scores._score cimport cost, least_gain
 from psidag.search._knowledge cimport may_point
 from psidag.search._memory cimport Bag, push, zeros
-from psidag.search._regression cimport (
-    FEW, WIDE, Regression, combine, conditional_variances, copy, is_rounding, real, reserve,
-)
-from psidag.search._resolve cimport add_parent
-from psidag.search._state cimport State, move_before, node_cost, pays, reselect, set_parents
-
-
-cdef enum:
-    DOUBT = 2               # a candidate is weighed exactly if it would pay with this share less of what is left by an estimate
+from psidag.search._regression cimport WIDE, Regression, combine, conditional_variances, is_rounding, real
+from psidag.search._state cimport State, node_cost
 
 
 cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) except -1 nogil:
@@ -35,12 +28,6 @@ cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) exc
                 below[s.children[z].items[a]] = 1
                 push(found, s.children[z].items[a])
     return 0
-
-
-cdef struct Lists:
-    # Who may become a parent: those of node i are the items from start[i] to start[i + 1]; no start, no lists.
-    const int64_t* start
-    const int32_t* items
 
 
 cdef struct Search:
@@ -189,200 +176,4 @@ cdef inline int additions_everywhere(const Matrix* S, const real* base, State* s
     finally:
         free(r)
         close_search(&search)
-    return 0
-
-
-cdef inline void residual(const Matrix* S, int32_t j, Regression* fit, float* rest) noexcept nogil:
-    """What its parents leave of column j."""
-    cdef Py_ssize_t a, t, n = S.n
-    cdef const float* column
-    cdef float b
-    memcpy(rest, S.columns + j * n, n * sizeof(float))
-    for a in range(fit.k):
-        column = S.columns + fit.parents[a] * n
-        b = <float> fit.b[a]
-        for t in range(n):
-            rest[t] -= b * column[t]
-
-
-cdef inline int share_parents(Search* search, const int32_t* nodes, Py_ssize_t count) except -1 nogil:
-    """Note which of these nodes are parents, each once: its number is negative from then on."""
-    cdef Py_ssize_t a
-    for a in range(count):
-        if search.number[nodes[a]] > 0:
-            push(&search.shared, search.number[nodes[a]] - 1)
-            search.number[nodes[a]] *= -1
-    return 0
-
-
-cdef inline double left_by_relatives(const Matrix* S, State* s, Search* search, Regression* fit, int32_t i,
-                                     const Lists* near) except? -1 nogil:
-    """About what the parents leave of the variance of i, by those that are related to it or listed for it alone."""
-    cdef Py_ssize_t a, h, q
-    cdef const int32_t* which
-    cdef const double* m
-    cdef double left = s.fits[i].variance, t
-    cdef double* c = search.u
-    search.shared.size = 0
-    share_parents(search, near.items + near.start[i], near.start[i + 1] - near.start[i])
-    share_parents(search, s.fits[i].parents, s.fits[i].k)
-    share_parents(search, s.children[i].items, s.children[i].size)
-    q, which = search.shared.size, search.shared.items
-    for a in range(q):
-        c[a] = entry(S, i, fit.parents[which[a]])
-        search.number[fit.parents[which[a]]] *= -1
-    for a in range(q):
-        m = fit.M + which[a] * fit.room
-        t = 0
-        for h in range(a):
-            t += m[which[h]] * c[h]
-        left -= c[a] * (2 * t + m[which[a]] * c[a])
-    return left
-
-
-cdef inline int weigh_listed(const Matrix* S, State* s, Search* search, const float* rest, int32_t j, const Lists* near,
-                             const Lists* lists, int32_t whose) except -1 nogil:
-    """Weigh the nodes on one list as parents of j, whose residual is `rest`, but for those that others had before."""
-    cdef Py_ssize_t a
-    cdef int32_t i
-    cdef double c, left
-    cdef Regression* fit = s.fits + j
-    for a in range(lists.start[whose], lists.start[whose + 1]):
-        i = lists.items[a]
-        if search.below[i]:
-            continue
-        # Not a second time from another list.
-        search.below[i] = 1
-        push(&search.family, i)
-        c = dot(rest, S.columns + i * S.n, S.n)
-        if c * c <= search.least * s.floor[i]:
-            continue
-        # To ask all parents of a hub takes long: first those that can matter, who are few.
-        if fit.k > FEW:
-            left = left_by_relatives(S, s, search, fit, i, near)
-            if DOUBT * c * c <= search.least * left:
-                continue
-        search.batch[search.waiting] = i
-        search.c[search.waiting] = c
-        search.waiting += 1
-        if search.waiting == WIDE:
-            weigh(S, s, search, j, search.batch, search.c, WIDE)
-            search.waiting = 0
-    return 0
-
-
-cdef inline int search_listed(const Matrix* S, State* s, Search* search, float* rest, int32_t j, const Lists* near,
-                              const Lists* hubs) except -1 nogil:
-    """Weigh the nodes listed for j and for its parents, by products of columns with the residual of j.
-
-    The parents of a hub have most nodes on their lists: where there are lists for hubs, these are looked at instead.
-    """
-    cdef Py_ssize_t h
-    cdef Regression* fit = s.fits + j
-    residual(S, j, fit, rest)
-    search.waiting = 0
-    weigh_listed(S, s, search, rest, j, near, near, j)
-    if fit.k > FEW and hubs.start != NULL:
-        weigh_listed(S, s, search, rest, j, near, hubs, j)
-    else:
-        for h in range(fit.k):
-            weigh_listed(S, s, search, rest, j, near, near, fit.parents[h])
-    weigh(S, s, search, j, search.batch, search.c, search.waiting)
-    return 0
-
-
-cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py_ssize_t last, const Lists* near,
-                                 const Lists* hubs, const int64_t[::1] start, int32_t[::1] found, int32_t[::1] counts,
-                                 double[::1] gains) except -1 nogil:
-    """Additions among the candidates listed for a node and for its parents, where the columns are held."""
-    cdef Py_ssize_t j
-    cdef Search search
-    cdef float* rest = NULL
-    try:
-        open_search(&search, s.d)
-        rest = <float*> zeros(S.n, sizeof(float))
-        for j in range(first, last):
-            if begin_node(S, s, &search, <int32_t> j, start[j + 1] - start[j], &found[start[j]], &counts[j],
-                          &gains[start[j]]):
-                search_listed(S, s, &search, rest, <int32_t> j, near, hubs)
-                end_node(s, &search, <int32_t> j)
-    finally:
-        free(rest)
-        close_search(&search)
-    return 0
-
-
-cdef inline int64_t looking(State* s, Py_ssize_t j) noexcept nogil:
-    """About the multiplications that it takes to look for additions to a node; rows are read at once."""
-    return s.d * (s.fits[j].k + 1) // 2
-
-
-cdef struct Looker:
-    # Looks for additions to one node after the other.
-    Search search
-    float* single               # rows and bounds, in the precision of the matrix
-    double* precise
-    float* rest                 # or a residual, where columns are held
-    int32_t* found
-    double* gains
-
-
-cdef inline int open_looker(const Matrix* S, State* s, Looker* looker) except -1 nogil:
-    """Get ready, with the floors as they are now; `close_looker` is to follow, whatever comes of it."""
-    cdef Py_ssize_t i
-    memset(looker, 0, sizeof(Looker))
-    open_search(&looker.search, s.d)
-    looker.found = <int32_t*> zeros(s.d, sizeof(int32_t))
-    looker.gains = <double*> zeros(s.d, sizeof(double))
-    if S.single != NULL:
-        looker.single = <float*> zeros(2 * s.d, sizeof(float))
-        for i in range(s.d):
-            looker.single[s.d + i] = <float> s.floor[i]
-    elif S.precise != NULL:
-        looker.precise = <double*> zeros(2 * s.d, sizeof(double))
-        memcpy(looker.precise + s.d, s.floor, s.d * sizeof(double))
-    else:
-        looker.rest = <float*> zeros(S.n, sizeof(float))
-    return 0
-
-
-cdef inline void close_looker(Looker* looker) noexcept nogil:
-    close_search(&looker.search)
-    free(looker.found)
-    free(looker.gains)
-    free(looker.single)
-    free(looker.precise)
-    free(looker.rest)
-
-
-cdef inline int32_t look(const Matrix* S, State* s, Looker* looker, int32_t j, Py_ssize_t room,
-                         const int64_t[::1] near_start, const int32_t[::1] near) except -1 nogil:
-    """How many additions to j pay, up to `room`; they and their gains are in `found` and `gains`, the best first."""
-    cdef int32_t count = 0
-    cdef Lists lists, none
-    if begin_node(S, s, &looker.search, j, room, looker.found, &count, looker.gains):
-        if S.single != NULL:
-            search_everywhere(S, S.single, s, &looker.search, looker.single, looker.single + s.d, j)
-        elif S.precise != NULL:
-            search_everywhere(S, S.precise, s, &looker.search, looker.precise, looker.precise + s.d, j)
-        else:
-            lists.start, lists.items, none.start, none.items = &near_start[0], &near[0], NULL, NULL
-            search_listed(S, s, &looker.search, looker.rest, j, &lists, &none)
-        end_node(s, &looker.search, j)
-    return count
-
-
-cdef inline int take_found(const Matrix* S, State* s, int32_t j, const int32_t* found, Py_ssize_t count) except -1 nogil:
-    """Give j those of the parents found for it that close no cycle and still pay; 1 if that lowers the score."""
-    cdef Py_ssize_t h
-    cdef Regression* me = &s.me
-    copy(me, s.fits + j)
-    reserve(me, me.k + count)
-    for h in range(count):
-        if move_before(s, found[h], j) and pays(S, s, found[h], j, me):
-            add_parent(S, found[h], j, me, s.scratch)
-    reselect(S, s, j, me, NULL, 0)
-    if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain:
-        set_parents(S, s, j, me.parents, me.k)
-        return 1
     return 0

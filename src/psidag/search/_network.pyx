@@ -11,11 +11,13 @@ from libc.string cimport memset
 
 from psidag.data._entries cimport Entries, Matrix
 from psidag.scores._score cimport least_gain, make_score
-from psidag.search._additions cimport Lists, additions_everywhere, additions_listed, looking, take_found
+from psidag.search._additions cimport additions_everywhere
 from psidag.search._chance cimport random_order, reverse_at_random
 from psidag.search._check cimport broken_invariant
 from psidag.search._journal cimport close_journal, open_journal
 from psidag.search._knowledge cimport Knowledge
+from psidag.search._listed cimport Lists, additions_listed
+from psidag.search._look cimport looking, take_found
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._opening cimport Trials, close_trials, open_around, open_trials
 from psidag.search._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
