@@ -274,7 +274,7 @@ def test_hubs_are_turned_round_and_selected_afresh(noise):
 
 
 def test_a_node_gets_its_parents_back_from_a_hub_that_stands_in_for_it():
-    """The effect of a hub, almost its copy, has taken its causes and become its cause; it has no more than a few itself."""
+    """The effect of a hub, almost its copy, has taken its causes and become its cause."""
     rng = np.random.default_rng(5)
     n, causes = 3000, 24
     X = rng.normal(size=(n, causes + 2))

@@ -167,7 +167,7 @@ def advance(compared: Compared, scan: Scan, weights: sp.csr_array | None, worker
 
 
 def for_hubs(compared: Compared, nodes: Longs, least: Floats, weights: sp.csr_array, workers: Workers) -> Candidates:
-    """Lists for hubs alone: nodes whose product r with the residual of ``nodes[k]`` has r² above a share of ``least[k]``.
+    """Lists for hubs alone: whose product r with the residual of ``nodes[k]`` has r² above a share of ``least[k]``.
 
     The lists of its parents together name most nodes; to compare it with all of them takes less.
     """

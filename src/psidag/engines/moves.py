@@ -40,9 +40,11 @@ _TILES = 256
 _SHARE = 4
 #: The least variance of a node given any others is only estimated: candidates down to this share of it are tested.
 _SLACK = 0.5
-#: How many hubs are looked at in one slice, and how many in a run.
+#: How many hubs are looked at in one slice, and how many in a run: so many, or one for this many columns.
 _TRIALS = 4
-_ALL_TRIALS = 256
+_ALL_TRIALS, _COLUMNS_A_TRIAL = 256, 32
+#: Parents of a hub are selected anew among no more than about this many nodes.
+_AMONG = 2048
 
 #: One hub, or an edge between two.
 Trial: TypeAlias = tuple[int, ...]
@@ -193,9 +195,9 @@ def add_edges(
 ) -> int:
     """Give stale nodes the parents that pay, wherever in the order they stand; returns how many nodes gained.
 
-    Candidates are all nodes that are no descendants, or those of them that are listed; hubs are compared with all columns
-    where these are given as ``compared``. They are found for all nodes at once and then put in one after the other, the largest gain first, where they close no cycle; the order makes
-    way.
+    Candidates are all nodes that are no descendants, or those of them that are listed; hubs are compared with all
+    columns where these are given as ``compared``. They are found for all nodes at once and then put in one after the
+    other, the largest gain first, where they close no cycle; the order makes way.
     """
     d = data.d
     room = 1 + outline(net, d)[0] // _SHARE
@@ -258,7 +260,7 @@ def polish_hubs(
         return (*trial, *(size[v] for v in trial))
 
     trials = [trial for trial in _suspect_trials(objective, old, known, hub) if signature(trial) not in tried]
-    trials = trials[: min(_TRIALS, max(0, _ALL_TRIALS - len(tried)))]
+    trials = trials[: min(_TRIALS, max(0, max(_ALL_TRIALS, data.d // _COLUMNS_A_TRIAL) - len(tried)))]
     columns = sp.csc_array(old.weights)
 
     def parents(v: int) -> NDArray[np.integer]:
@@ -272,7 +274,7 @@ def polish_hubs(
             order = _turned(order, parents, *trial)
             if not constraints.respects(order):
                 return 0.0, old.weights
-        near = [v for v in parents(nodes[-1]) if hub[v]] if len(trial) == 1 else []
+        near = _hubs_before(columns, nodes[-1], hub, old.parents) if len(trial) == 1 else []
         few = np.unique(np.concatenate([parents(v) for v in (*nodes, *near)] + [np.array(trial)]))
         few = few[np.argsort(positions(order)[few])]
         inside = np.array([int(np.flatnonzero(few == v)[0]) for v in nodes])
@@ -299,10 +301,20 @@ def polish_hubs(
     return tried, gained
 
 
+def _hubs_before(weights: sp.csc_array, v: int, hub: NDArray[np.bool_], parents: NDArray[np.intp]) -> list[int]:
+    """The hubs among the parents of v, the largest weights first, as long as they have not too many parents."""
+    part = slice(weights.indptr[v], weights.indptr[v + 1])
+    near = weights.indices[part][np.argsort(-abs(weights.data[part]), kind="stable")]
+    near = near[hub[near]]
+    return list(near[np.cumsum(parents[near]) <= _AMONG])
+
+
 def _suspect_trials(objective: Objective, old: Fits, known: Floats, hub: NDArray[np.bool_]) -> list[Trial]:
-    """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left over come first."""
+    """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left come first."""
     suspicion = old.residual_variance / np.where(known > 0, known, 1.0)
     stands_out = np.full(len(hub), objective.score.own_variances) | (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
+    # One that may not have more parents stands out for the lack of them.
+    stands_out &= old.parents < objective.max_parents
     suspect = hub & stands_out
     i, j = old.weights.nonzero()
     between = suspect[i] & (hub[j] if objective.score.own_variances else hub[j] | stands_out[j])

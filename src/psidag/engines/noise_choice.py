@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 #: Standard deviations of columns that differ by less than this share look standardised.
 _STANDARDISED = 0.01
 # Whether the choice is right on data of each kind: benchmarks/directions.md, "Choice".
+#: Of very many columns this share may stand out, as hubs that lack parents do, and the others are equal all the same.
+_FEW = 0.001
 #: A prior on the spread of variances helps while the logarithms of most are within this of each other, ...
 _MOST_SPREAD = 0.5
 #: ... none is further out than this many times the spread, ...
@@ -71,11 +73,13 @@ def equal_fits_better(equal: Fitted, unequal: Fitted, edges: tuple[int, int], pr
 
 
 def clearly_equal(equal: Fitted, kurtosis: float) -> bool:
-    """Whether one variance for all loses so little that no graph with one for each would be taken.
+    """Whether one variance for all but a few of very many loses so little that none of their own would be taken.
 
-    It would have to make up for half the price of all variances by its edges alone.
+    A graph with one for each would have to make up for half their price by its edges alone.
     """
     v = equal.residual_variance[equal.residual_variance > 0]
+    apart = np.abs(np.log(v) - np.median(np.log(v)))
+    v = v[np.argsort(apart, kind="stable")][: len(v) - int(_FEW * len(v))]
     return _lost(v, equal.n_samples, kurtosis) < (len(v) - 1) * math.log(equal.n_samples) / 2
 
 
@@ -134,5 +138,5 @@ def in_words(found: Equality, names: tuple[str, ...], count: float) -> str:
 
 
 def _lost(v: Floats, n: float, kurtosis: float) -> float:
-    """What one variance for all costs beside one for each, in units of twice the log-likelihood, scaled by the kurtosis."""
+    """What one variance for all costs beside one for each, scaled by the kurtosis of the noise."""
     return n * (len(v) * math.log(v.mean()) - float(np.log(v).sum())) * 2 / (kurtosis - 1)
