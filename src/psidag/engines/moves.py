@@ -313,11 +313,12 @@ def _suspect_trials(objective: Objective, old: Fits, known: Floats, hub: NDArray
     """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left come first."""
     suspicion = old.residual_variance / np.where(known > 0, known, 1.0)
     stands_out = np.full(len(hub), objective.score.own_variances) | (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
-    # One that may not have more parents stands out for the lack of them.
-    stands_out &= old.parents < objective.max_parents
     suspect = hub & stands_out
     i, j = old.weights.nonzero()
     between = suspect[i] & (hub[j] if objective.score.own_variances else hub[j] | stands_out[j])
+    # Hubs that may not have more parents stand out for the lack of them, beside anyone: they are tried with each other.
+    full = old.parents >= objective.max_parents
+    between &= full[i] == full[j]
     trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
     trials += [(int(tail), int(head)) for tail, head in zip(i[between], j[between], strict=True)]
     return sorted(trials, key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))
