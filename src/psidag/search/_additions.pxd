@@ -70,7 +70,7 @@ cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j,
     cdef Py_ssize_t a
     cdef Regression* fit = s.fits + j
     count[0] = 0
-    if not s.stale[j] or is_rounding(S, fit.v, fit.variance):
+    if not s.stale[j] or fit.k >= s.limits.max_parents or is_rounding(S, fit.v, fit.variance):
         return 0
     search.least = least_gain(&s.score, s.sigma2[j], fit.v)
     search.room = room

@@ -9,9 +9,9 @@ from psidag.data._entries cimport Matrix
 from psidag.search._additions cimport Search, begin_node, close_search, end_node, open_search, search_everywhere
 from psidag.search._listed cimport Lists, search_listed
 from psidag.search._memory cimport zeros
-from psidag.search._regression cimport Regression, copy, reserve, weakest
-from psidag.search._resolve cimport add_parent, drop_parent
-from psidag.search._state cimport State, move_before, node_cost, reselect, set_parents, worth
+from psidag.search._regression cimport Regression, copy, reserve
+from psidag.search._resolve cimport add_parent
+from psidag.search._state cimport State, move_before, node_cost, pays, reselect, set_parents
 
 
 cdef inline int64_t looking(State* s, Py_ssize_t j) noexcept nogil:
@@ -75,22 +75,14 @@ cdef inline int32_t look(const Matrix* S, State* s, Looker* looker, int32_t j, P
 
 
 cdef inline int take_found(const Matrix* S, State* s, int32_t j, const int32_t* found, Py_ssize_t count) except -1 nogil:
-    """Give j those of the parents found for it that close no cycle and still pay; 1 if that lowers the score.
-
-    Where they become too many the weakest leave: a node that has all it may have exchanges them for better ones.
-    """
-    cdef Py_ssize_t h, w
-    cdef double loss
+    """Give j those of the parents found for it that close no cycle and still pay; 1 if that lowers the score."""
+    cdef Py_ssize_t h
     cdef Regression* me = &s.me
     copy(me, s.fits + j)
     reserve(me, me.k + count)
     for h in range(count):
-        if move_before(s, found[h], j) and worth(S, s, found[h], j, me):
+        if move_before(s, found[h], j) and pays(S, s, found[h], j, me):
             add_parent(S, found[h], j, me, s.scratch)
-    w = weakest(me, &loss) if me.k > s.limits.max_parents else -1
-    while w >= 0:
-        drop_parent(S, j, me, w, s.scratch)
-        w = weakest(me, &loss) if me.k > s.limits.max_parents else -1
     reselect(S, s, j, me, NULL, 0)
     if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain:
         set_parents(S, s, j, me.parents, me.k)

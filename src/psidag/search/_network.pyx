@@ -128,7 +128,7 @@ cdef class Network:
         cdef Regression* fit
         for j in range(self.s.d):
             fit = self.s.fits + j
-            if self.s.stale[j] and fit.k > FEW:
+            if self.s.stale[j] and FEW < fit.k < self.s.limits.max_parents:
                 nodes[count] = j
                 least[count] = least_gain(&self.s.score, self.s.sigma2[j], fit.v)
                 count += 1

@@ -135,18 +135,16 @@ cdef inline int reselect(const Matrix* S, State* s, int32_t j, Regression* fit, 
     return forward_backward(S, j, &s.score, s.sigma2[j], &s.limits, fit, &few, s.scratch)
 
 
-cdef inline bint worth(const Matrix* S, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
+cdef inline bint pays(const Matrix* S, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
     """Whether i is worth its penalty as one more parent of j."""
-    cdef double delta, least = least_gain(&s.score, s.sigma2[j], fit.v), c = residual_covariance(S, i, j, fit)
+    cdef double c, delta, least = least_gain(&s.score, s.sigma2[j], fit.v)
+    if fit.k >= s.limits.max_parents:
+        return False
+    c = residual_covariance(S, i, j, fit)
     if c * c <= least * s.floor[i]:
         return False
     delta = conditional_variance(S, i, fit, s.scratch)
     return c * c > least * delta and not is_rounding(S, delta, s.fits[i].variance)
-
-
-cdef inline bint pays(const Matrix* S, State* s, int32_t i, int32_t j, Regression* fit) noexcept nogil:
-    """The same, where j may have one more."""
-    return fit.k < s.limits.max_parents and worth(S, s, i, j, fit)
 
 
 cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t* parents, Py_ssize_t k) except -1 nogil:
