@@ -14,7 +14,16 @@ from psidag.data._entries import Entries
 from psidag.data.correlations import correlations, fits_whole
 from psidag.data.sources import Summary, Table
 from psidag.engines import candidates, sparse
-from psidag.engines.candidates import Candidates, Scan, advance, correlated, first_scan, listed, parent_marks
+from psidag.engines.candidates import (
+    Candidates,
+    Scan,
+    advance,
+    correlated,
+    first_scan,
+    for_hubs,
+    listed,
+    parent_marks,
+)
 from psidag.engines.comparison import Compared
 from psidag.engines.moves import (
     Objective,
@@ -209,6 +218,67 @@ def test_with_everyone_listed_the_moves_are_those_of_the_matrix(noise):
     assert np.array_equal(found[0][0], found[1][0])
     assert np.array_equal(found[0][1], found[1][1])
     np.testing.assert_allclose(found[0][2], found[1][2], rtol=1e-3, atol=1e-3)
+
+
+def hub_table(rng, n, d, causes, related):
+    """A hub, the last column, with many causes, the first ones, beside columns that are related to these and others."""
+    X = rng.normal(size=(n, d))
+    X[:, causes : causes + related] += X[:, :related] * rng.uniform(0.3, 1.5, related)
+    X[:, -1] += X[:, :causes] @ (rng.uniform(0.3, 0.9, causes) * rng.choice([-1, 1], causes))
+    return X
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("seed", range(4))
+def test_hubs_find_the_same_parents_by_their_own_lists(noise, seed):
+    n, d, hub, known = 600, 301, 300, unconstrained(names(301))
+    held, computed = both(hub_table(np.random.default_rng(seed), n, d, 60, 40))
+    score = Objective(as_score(noise), float(n), 12.0, 200)
+    parents = sp.csr_array((np.ones(40), (np.arange(40), np.full(40, hub))), shape=(d, d))
+    room = np.append(np.zeros(d, np.int64), 30)
+    found = []
+    with workers(1) as threads:
+        scan = first_scan(computed.columns, 0.01, threads)
+        near = listed(advance(Compared(computed.columns), scan, None, threads), d)
+        for data in (held, computed):
+            net = required_network(data, np.arange(d), known)
+            assign_parents(data, net, parents, np.array([hub]))
+            set_score(data, net, score, 5.0, 8)
+            net.looked()
+            net.mark_stale(np.array([hub]))
+            new, counts, gains = np.zeros(30, np.int32), np.zeros(d, np.int32), np.zeros(30)
+            if data is held:
+                additions(data.entries, net, hub, d, room, new, counts, gains)
+            else:
+                nodes, least = np.empty(d, np.int64), np.empty(d)
+                assert net.stale_hubs(nodes, least) == 1
+                own = for_hubs(Compared(data.columns), nodes[:1], least[:1], read(net, d).weights, threads)
+                additions_among(
+                    data.entries, net, hub, d, near.start, near.items, room, new, counts, gains, own.start, own.items
+                )  # fmt: skip
+            found.append((new[: counts[hub]].tolist(), gains))
+    assert len(found[0][0]) > 10
+    assert found[0][0] == found[1][0]
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-3, atol=1e-3)
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 10_000))
+def test_lists_for_hubs_are_those_of_numpy(seed):
+    rng = np.random.default_rng(seed)
+    d, hubs = 60, np.sort(rng.choice(60, 5, replace=False)).astype(np.int64)
+    _, data = both(rng.normal(size=(100, d)))
+    W = rng.normal(size=(d, d)) * 0.2 * (rng.random((d, d)) < 0.4)
+    np.fill_diagonal(W, 0)
+    least = rng.uniform(0.002, 0.02, 5)
+    with workers(1) as threads:
+        found = for_hubs(Compared(data.columns), hubs, least, sp.csr_array(W), threads)
+    columns = data.columns.astype(float)
+    squares = np.square((columns - W.T @ columns) @ columns.T)
+    for j in range(d):
+        ours = found.items[found.start[j] : found.start[j + 1]].tolist()
+        level = least[hubs == j] / 4
+        assert sorted(ours) == [i for i in range(d) if len(level) and i != j and squares[j, i] > level[0]]
 
 
 def test_parents_are_selected_among_those_listed_that_stand_before():

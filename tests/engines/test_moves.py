@@ -273,6 +273,35 @@ def test_hubs_are_turned_round_and_selected_afresh(noise):
     assert total(data, after.weights, noise, 12.0, sigma2) < total(data, before.weights, noise, 12.0, sigma2)
 
 
+def test_a_node_gets_its_parents_back_from_a_hub_that_stands_in_for_it():
+    """The effect of a hub has taken its causes and become its cause."""
+    rng = np.random.default_rng(5)
+    n, causes = 3000, 24
+    X = rng.normal(size=(n, causes + 2))
+    X[:, -2] += X[:, :causes] @ rng.uniform(0.3, 0.9, causes)
+    X[:, -1] += X[:, -2] * 0.5
+    names = [f"x{i}" for i in range(causes + 2)]
+    known = unconstrained(names)
+    with workers(1) as threads:
+        data = correlations(Table(X, names), threads)
+        order = np.append(np.arange(causes), [causes + 1, causes])
+        net = required_network(data, order, known)
+        W = np.zeros((causes + 2, causes + 2))
+        W[:causes, -1] = W[-1, -2] = 1
+        assign_parents(data, net, sp.csr_array(W), np.arange(causes + 2))
+        score = Objective(as_score("equal"), float(n), 12.0, 500)
+        set_score(data, net, score, 5.0, 8)
+        tried, more = frozenset(), True
+        while more:
+            known_trials = tried
+            tried, _ = polish_hubs(data, net, score, known, threads, 8, tried)
+            more = tried != known_trials
+    after = assert_sound(data, net)
+    assert after.weights[causes, causes + 1] != 0
+    assert after.parents[causes] == causes
+    assert after.parents[causes + 1] <= 3
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_regressions_on_nearly_collinear_parents_stay_exact(seed):
     """Weights up to 3 leave 1e-9 of a variance and less; thousands of updates must not drift away from that."""

@@ -10,8 +10,11 @@ from sklearn.datasets import load_wine
 
 from psidag import Moments, Solution, learn_dag
 from psidag.data.files import read_table
+from psidag.engines.noise_choice import clearly_equal
+from psidag.engines.sparse import Sparse
 from psidag.exchange import write_graph
 from psidag.graph.metrics import shd
+from psidag.run.status import Fitted
 from psidag.simulate import simulate
 from psidag.system.errors import InputError
 
@@ -131,3 +134,23 @@ def test_what_is_answered_is_the_graph_of_the_choice():
     assert found.noise.chosen == "equal"
     assert "too little" in found.noise.reason
     assert (found.dag.to_dense() != 0).tolist() == (equal.dag.to_dense() != 0).tolist()
+
+
+def test_a_few_of_very_many_variances_are_no_reason_to_doubt_the_others():
+    rng = np.random.default_rng(0)
+    v = rng.chisquare(500, 4000) / 500
+    v[:3] = 50.0
+    for variances, equal in ((v, True), (v * rng.choice([1.0, 2.0], 4000), False)):
+        fitted = Fitted(500.0, np.zeros(4000), variances, variances, np.empty(0), "")
+        assert clearly_equal(fitted, 3.0) == equal
+
+
+def test_one_node_that_stands_out_is_taken_as_equal_where_correlations_are_not_held():
+    problem = simulate("ER2", d=200, n=500, seed=3)
+    X = problem.X.copy()
+    # A column that causes nothing, and is noisier than the others.
+    last = int(problem.dag.order[-1])
+    X[:, last] += np.random.default_rng(0).normal(size=500)
+    found = learn_dag(X, Sparse(max_memory=0), random_state=0).noise
+    assert (found.chosen, found.contradicted) == ("equal", False)
+    assert "too little" in found.reason

@@ -40,6 +40,8 @@ _ROWS = 64
 # How long lists are decides time, memory and errors together: benchmarks/huge.md.
 #: A list has no more than this many nodes from one scan, the strongest.
 _MOST = 1024
+#: A node is listed for a hub if it would pay with this share of its variance left.
+_HUBS = 0.25
 #: This many correlations per column are kept on average: where more are large enough, the weaker ones wait for a scan.
 _AVERAGE = 64
 
@@ -162,6 +164,20 @@ def advance(compared: Compared, scan: Scan, weights: sp.csr_array | None, worker
     block, last = _Block(compared, scan.nodes, scan.level, into), min(scan.done + size, len(scan.nodes))
     parts = [slice(scan.done + part.start, scan.done + part.stop) for part in tiles(last - scan.done, nodes)]
     return scan._replace(done=last, found=(*scan.found, *workers.remote.map(block, parts)))
+
+
+def for_hubs(compared: Compared, nodes: Longs, least: Floats, weights: sp.csr_array, workers: Workers) -> Candidates:
+    """Lists for hubs alone: whose product r with the residual of ``nodes[k]`` has r² above a share of ``least[k]``.
+
+    The lists of its parents together name most nodes; to compare it with all of them takes less.
+    """
+    d = len(compared.columns)
+    into = sp.csr_array(sp.csc_array(weights).astype(np.float32).T)
+    block = _Block(compared, nodes, _HUBS * least, into)
+    pairs = np.concatenate([np.empty((2, 0), np.int32), *workers.map(block, tiles(len(nodes), _NODES))], axis=1)
+    # Node after node, so that their ends are where the lists begin.
+    start = np.concatenate([[0], np.cumsum(np.bincount(pairs[0], minlength=d))])
+    return Candidates(start, np.append(pairs[1], np.int32(0)), np.empty(0, np.uint64))
 
 
 def listed(scan: Scan, d: int, before: Candidates | None = None, marks: NDArray[np.uint64] | None = None) -> Candidates:

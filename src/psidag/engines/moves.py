@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
-from psidag.engines.candidates import EVERYONE, Candidates
+from psidag.engines.candidates import EVERYONE, Candidates, for_hubs
+from psidag.engines.comparison import Compared
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, edge_ends, positions
 from psidag.scores.policy import SMALLEST_GAIN
@@ -39,9 +40,11 @@ _TILES = 256
 _SHARE = 4
 #: The least variance of a node given any others is only estimated: candidates down to this share of it are tested.
 _SLACK = 0.5
-#: How many hubs are looked at in one slice, and how many in a run.
+#: How many hubs are looked at in one slice, and how many in a run: so many, or one for this many columns.
 _TRIALS = 4
-_ALL_TRIALS = 256
+_ALL_TRIALS, _COLUMNS_A_TRIAL = 256, 32
+#: Parents of a hub are selected anew among no more than about this many nodes.
+_AMONG = 2048
 
 #: One hub, or an edge between two.
 Trial: TypeAlias = tuple[int, ...]
@@ -183,22 +186,31 @@ def set_score(data: Correlations, net: Network, objective: Objective, leeway: fl
     )  # fmt: skip
 
 
-def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidates = EVERYONE) -> int:
+def add_edges(
+    data: Correlations,
+    net: Network,
+    workers: Workers,
+    near: Candidates = EVERYONE,
+    compared: Compared | None = None,
+) -> int:
     """Give stale nodes the parents that pay, wherever in the order they stand; returns how many nodes gained.
 
-    Candidates are all nodes that are no descendants, or those of them that are listed. They are found for all nodes
-    at once and then put in one after the other, the largest gain first, where they close no cycle; the order makes
-    way.
+    Candidates are all nodes that are no descendants, or those of them that are listed; hubs are compared with all
+    columns where these are given as ``compared``. They are found for all nodes at once and then put in one after the
+    other, the largest gain first, where they close no cycle; the order makes way.
     """
     d = data.d
     room = 1 + outline(net, d)[0] // _SHARE
     start = np.concatenate([[0], np.cumsum(room, dtype=np.int64)])
     found, counts, gains = np.empty(start[-1], np.int32), np.zeros(d, np.int32), np.zeros(start[-1])
 
+    hubs = None if compared is None else _hub_candidates(net, compared, workers)
+
     def work(part: slice) -> None:
         if data.matrix is None:
             additions_among(
-                data.entries, net, part.start, part.stop, near.start, near.items, start, found, counts, gains
+                data.entries, net, part.start, part.stop, near.start, near.items, start, found, counts, gains,
+                *(() if hubs is None else (hubs.start, hubs.items)),
             )  # fmt: skip
         else:
             additions(data.entries, net, part.start, part.stop, start, found, counts, gains)
@@ -210,6 +222,14 @@ def add_edges(data: Correlations, net: Network, workers: Workers, near: Candidat
     best_first = nodes[np.argsort(-gains[start[nodes]], kind="stable")]
     gained: int = apply_additions(data.entries, net, best_first, start, found, counts)
     return gained
+
+
+def _hub_candidates(net: Network, compared: Compared, workers: Workers) -> Candidates | None:
+    """Lists for the hubs to which additions are to be looked for; None if there are none."""
+    d = len(compared.columns)
+    nodes, least = np.empty(d, np.int64), np.empty(d)
+    count = net.stale_hubs(nodes, least)
+    return for_hubs(compared, nodes[:count], least[:count], read(net, d).weights, workers) if count else None
 
 
 def polish_hubs(
@@ -225,7 +245,8 @@ def polish_hubs(
 
     A hub is a node of more than ``least`` parents. Those that came in one by one can be a bad set, and two hubs
     share too many parents to change places step by step. A trial is a hub ``(j,)``, or an edge ``(i, j)`` from a
-    suspect hub to another one: then j is put before i (if j is a cause of i, then i lacks it, and is suspect).
+    suspect hub to another one, or to a node that stands out as much because i has the parents that it lacks: then j is
+    put before i (if j is a cause of i, then i lacks it, and is suspect).
     Their parents are selected anew among those that they and the hubs next to them have. The most suspect trials
     come first, a few in one call; returns all that were tried so far and how many lowered the score.
     """
@@ -239,7 +260,7 @@ def polish_hubs(
         return (*trial, *(size[v] for v in trial))
 
     trials = [trial for trial in _suspect_trials(objective, old, known, hub) if signature(trial) not in tried]
-    trials = trials[: min(_TRIALS, max(0, _ALL_TRIALS - len(tried)))]
+    trials = trials[: min(_TRIALS, max(0, max(_ALL_TRIALS, data.d // _COLUMNS_A_TRIAL) - len(tried)))]
     columns = sp.csc_array(old.weights)
 
     def parents(v: int) -> NDArray[np.integer]:
@@ -253,7 +274,7 @@ def polish_hubs(
             order = _turned(order, parents, *trial)
             if not constraints.respects(order):
                 return 0.0, old.weights
-        near = [v for v in parents(nodes[-1]) if hub[v]] if len(trial) == 1 else []
+        near = _hubs_before(columns, nodes[-1], hub, old.parents) if len(trial) == 1 else []
         few = np.unique(np.concatenate([parents(v) for v in (*nodes, *near)] + [np.array(trial)]))
         few = few[np.argsort(positions(order)[few])]
         inside = np.array([int(np.flatnonzero(few == v)[0]) for v in nodes])
@@ -280,12 +301,24 @@ def polish_hubs(
     return tried, gained
 
 
+def _hubs_before(weights: sp.csc_array, v: int, hub: NDArray[np.bool_], parents: NDArray[np.intp]) -> list[int]:
+    """The hubs among the parents of v, the largest weights first, as long as they have not too many parents."""
+    part = slice(weights.indptr[v], weights.indptr[v + 1])
+    near = weights.indices[part][np.argsort(-abs(weights.data[part]), kind="stable")]
+    near = near[hub[near]]
+    return list(near[np.cumsum(parents[near]) <= _AMONG])
+
+
 def _suspect_trials(objective: Objective, old: Fits, known: Floats, hub: NDArray[np.bool_]) -> list[Trial]:
-    """The suspect hubs, then the edges from them to hubs; those with the most variance left over come first."""
+    """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left come first."""
     suspicion = old.residual_variance / np.where(known > 0, known, 1.0)
-    suspect = hub if objective.score.own_variances else hub & (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
+    stands_out = np.full(len(hub), objective.score.own_variances) | (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
+    suspect = hub & stands_out
     i, j = old.weights.nonzero()
-    between = suspect[i] & hub[j]
+    between = suspect[i] & (hub[j] if objective.score.own_variances else hub[j] | stands_out[j])
+    # Hubs that may not have more parents stand out for the lack of them, beside anyone: they are tried with each other.
+    full = old.parents >= objective.max_parents
+    between &= full[i] == full[j]
     trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
     trials += [(int(tail), int(head)) for tail, head in zip(i[between], j[between], strict=True)]
     return sorted(trials, key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))

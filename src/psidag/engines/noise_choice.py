@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psidag.run.status import Candidate, Fitted
 from psidag.scores.equality import GAUSSIAN_KURTOSIS, Equality
 from psidag.scores.nearly_equal import Prior, estimate_prior
-from psidag.solution.noise import fold
+from psidag.solution.noise import NoiseModel, fold
 from psidag.stages.noise_facts import NoiseFacts
 
 Floats = NDArray[np.float64]
@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 #: Standard deviations of columns that differ by less than this share look standardised.
 _STANDARDISED = 0.01
 # Whether the choice is right on data of each kind: benchmarks/directions.md, "Choice".
+#: Of very many columns this share may stand out, as hubs that lack parents do, and the others are equal all the same.
+_FEW = 0.001
 #: A prior on the spread of variances helps while the logarithms of most are within this of each other, ...
 _MOST_SPREAD = 0.5
 #: ... none is further out than this many times the spread, ...
@@ -66,9 +68,24 @@ def equal_fits_better(equal: Fitted, unequal: Fitted, edges: tuple[int, int], pr
     one, each = (fit.residual_variance[fit.residual_variance > 0] for fit in (equal, unequal))
     if len(one) != len(each):
         return False
-    lost = n * (len(one) * math.log(one.mean()) - float(np.log(one).sum())) * 2 / (kurtosis - 1)
     gained = n * float(np.log(one).sum() - np.log(each).sum()) + price * (edges[0] - edges[1])
-    return lost + gained < (len(one) - 1) * math.log(n)
+    return _lost(one, n, kurtosis) + gained < (len(one) - 1) * math.log(n)
+
+
+def clearly_equal(equal: Fitted, kurtosis: float) -> bool:
+    """Whether one variance for all but a few of very many loses so little that none of their own would be taken.
+
+    A graph with one for each would have to make up for half their price by its edges alone.
+    """
+    v = equal.residual_variance[equal.residual_variance > 0]
+    apart = np.abs(np.log(v) - np.median(np.log(v)))
+    v = v[np.argsort(apart, kind="stable")][: len(v) - int(_FEW * len(v))]
+    return _lost(v, equal.n_samples, kurtosis) < (len(v) - 1) * math.log(equal.n_samples) / 2
+
+
+def differs_too_little(noise: NoiseModel) -> NoiseModel:
+    """Variances that a test finds unequal, taken as equal all the same."""
+    return noise.because(f"{noise.reason}; too little for variances of their own", contradicted=False)
 
 
 def prior_that_helps(fitted: Fitted, kurtosis: float) -> Prior | None:
@@ -118,3 +135,8 @@ def in_words(found: Equality, names: tuple[str, ...], count: float) -> str:
         return f"residual variances are equal as far as {count:g} rows tell: within a factor of {found.ratio:.3g}, {p}"
     ends = f"from {names[found.least]!r} to {names[found.most]!r}"
     return f"residual variances differ {fold(found.ratio)}, {ends}, {p}"
+
+
+def _lost(v: Floats, n: float, kurtosis: float) -> float:
+    """What one variance for all costs beside one for each, scaled by the kurtosis of the noise."""
+    return n * (len(v) * math.log(v.mean()) - float(np.log(v).sum())) * 2 / (kurtosis - 1)

@@ -13,6 +13,8 @@ from psidag.data.correlations import Correlations
 from psidag.data.rows_behind import rows_behind
 from psidag.engines.beginning import can_order, ordered_graph
 from psidag.engines.noise_choice import (
+    clearly_equal,
+    differs_too_little,
     equal_fits_better,
     in_words,
     judged_by_shape,
@@ -200,6 +202,8 @@ class NoiseSearch:
             state = self._tested(task, state, found)
             # Of so many columns that correlations do not fit in memory some always stand out: no reason to begin again.
             again = state.noise.contradicted and not (self.asked == "equal" and state.data.matrix is None)
+            if again and state.data.matrix is None and clearly_equal(_fitted(found), pooled_kurtosis(state.facts)):
+                return self._settle(task, state._replace(noise=differs_too_little(state.noise)), found)
             if again:
                 return self._begin(task, state, "ordered" if can_order(state.data) else "unequal")
             return self._settle(task, state, found)
@@ -255,11 +259,9 @@ class NoiseSearch:
         state = state._replace(best=best, noise=replace(state.noise, chosen="equal"))
         if self.asked == "equal" or state.noise.p_value is None or state.noise.p_value >= LEVEL:
             return self._settle(task, state, best)
-        edges = best.weights.nnz, unequal.weights.nnz
-        kurtosis = pooled_kurtosis(state.facts)
+        edges, kurtosis = (best.weights.nnz, unequal.weights.nnz), pooled_kurtosis(state.facts)
         if equal_fits_better(_fitted(best), _fitted(unequal), edges, state.search.penalty, kurtosis):
-            small = f"{state.noise.reason}; too little for variances of their own"
-            return self._settle(task, state._replace(noise=state.noise.because(small, contradicted=False)), best)
+            return self._settle(task, state._replace(noise=differs_too_little(state.noise)), best)
         noise = replace(before, chosen="unequal", contradicted=False)
         state = self._looked(task, state._replace(best=unequal, noise=noise), unequal)
         return self._settle(task, state, unequal)
@@ -267,9 +269,7 @@ class NoiseSearch:
     def _looked(self, task: Task, state: State, found: Candidate) -> State:
         """What the residuals of a graph say about the noise, where there are rows and a use for it."""
         fixed = self.decided is not None and not self.decided.shape
-        rows = state.rows
-        if rows is None and not fixed:
-            rows = rows_behind(task.source, task.workers)
+        rows = state.rows or (None if fixed else rows_behind(task.source, task.workers))
         if rows is None:
             lost = "" if fixed or self.asked == "equal" else "without rows the shape of the noise cannot be looked at"
             return state._replace(facts=None, noise=replace(state.noise, lost=lost))

@@ -204,7 +204,7 @@ class Sparse:
             drain(state.data.entries, state.net, _SWEEPS)
             return self._count(state)
         self._set_score(task, state, state.net)
-        if add_edges(state.data, state.net, task.workers, state.near or EVERYONE):
+        if add_edges(state.data, state.net, task.workers, state.near or EVERYONE, state.compared):
             return self._count(state._replace(confirmed=False))
         last = state.level + 1 == len(state.levels)
         if last and state.data.matrix is None and state.near is not None:

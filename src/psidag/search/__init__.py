@@ -5,7 +5,8 @@ What a reader should know before changing a line.
 **Files.** ``_memory`` (lists that grow), ``_knowledge`` (prior knowledge), ``_regression`` (one node on its parents,
 O(k²) a change), ``_resolve`` (the same, exact where updates lose digits), ``_selection`` (the one forward-backward
 selection), ``_state`` (what is held; its smallest changes), ``_walk`` (re-insertion), ``_additions`` (new parents
-from anywhere), ``_chance`` (random members of a class), ``_journal`` and ``_opening`` (restarts of a neighbourhood),
+from anywhere), ``_listed`` (from lists, where no matrix is held), ``_look`` (additions to one node after the other),
+``_chance`` (random members of a class), ``_journal`` and ``_opening`` (restarts of a neighbourhood),
 ``_record`` (to arrays and back), ``_check`` (the invariants). Python sees ``_network`` (the search), ``_grow`` (a
 first order), ``_select`` (selection within an order). What a node costs is in ``psidag/scores/_score.pxd`` and
 nowhere else.
@@ -34,10 +35,10 @@ DAG as it is until ``make`` or ``set_parents``.
 swaps the notes back and restores the order: nothing else may change edges, or they would not come back.
 
 **Scratch.** ``scratch`` (WIDE · d numbers) belongs to the function on regressions that is running; nothing in it
-outlives a call, but for what ``add`` says. ``stays_without`` keeps weights in its second d. ``me`` and ``other``
-belong to the move under way, ``candidates`` to whoever calls ``reselect``, ``aside`` to ``bring_forward`` and
-``random_order``, ``left`` and ``right`` to ``sweep``, ``touched`` to the entry point, which empties it and may queue
-what is in it at its end.
+outlives a call, but for what ``add`` says. ``stays_without`` keeps weights in its second d and a row in its third.
+``me`` and ``other`` belong to the move under way, ``candidates`` to whoever calls ``reselect``, ``aside`` to
+``bring_forward`` and ``random_order``, ``left`` and ``right`` to ``sweep``, ``touched`` to the entry point, which
+empties it and may queue what is in it at its end.
 
 **Errors.** What can run out of memory is ``except -1`` and needs no check by its caller; all else is ``noexcept``.
 After a MemoryError a network may be between two invariants: it is thrown away.

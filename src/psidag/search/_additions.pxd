@@ -5,15 +5,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from psidag.data._entries cimport Matrix, dot
+from psidag.data._entries cimport Matrix
 from psidag.scores._score cimport cost, least_gain
 from psidag.search._knowledge cimport may_point
 from psidag.search._memory cimport Bag, push, zeros
-from psidag.search._regression cimport (
-    WIDE, Regression, combine, conditional_variances, copy, is_rounding, real, reserve,
-)
-from psidag.search._resolve cimport add_parent
-from psidag.search._state cimport State, move_before, node_cost, pays, reselect, set_parents
+from psidag.search._regression cimport WIDE, Regression, combine, conditional_variances, is_rounding, real
+from psidag.search._state cimport State, node_cost
 
 
 cdef inline int descendants(State* s, int32_t j, uint8_t* below, Bag* found) except -1 nogil:
@@ -37,6 +34,11 @@ cdef struct Search:
     # The search for additions to one node, in one thread.
     uint8_t* below              # by node: the node itself, its descendants and parents
     Bag family                  # these, to clear the marks
+    int32_t* number             # by node: its number among the parents, from 1 on; 0 for others
+    Bag shared                  # numbers of parents that are relatives of a candidate
+    int32_t batch[WIDE]         # candidates to be weighed together, and
+    double c[WIDE]              # their covariances with the residual
+    Py_ssize_t waiting
     double* u                   # scratch of WIDE d numbers
     double least                # gain that the next candidate must exceed
     Py_ssize_t room
@@ -49,14 +51,17 @@ cdef inline int open_search(Search* search, Py_ssize_t d) except -1 nogil:
     """Get ready; `close_search` is to follow, whatever comes of it."""
     memset(search, 0, sizeof(Search))
     search.below = <uint8_t*> zeros(d, 1)
+    search.number = <int32_t*> zeros(d, sizeof(int32_t))
     search.u = <double*> zeros(WIDE * d, sizeof(double))
     return 0
 
 
 cdef inline void close_search(Search* search) noexcept nogil:
     free(search.below)
+    free(search.number)
     free(search.u)
     free(search.family.items)
+    free(search.shared.items)
 
 
 cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j, Py_ssize_t room, int32_t* found,
@@ -75,6 +80,7 @@ cdef inline int begin_node(const Matrix* S, State* s, Search* search, int32_t j,
     descendants(s, j, search.below, &search.family)
     for a in range(fit.k):
         search.below[fit.parents[a]] = 1
+        search.number[fit.parents[a]] = <int32_t> (a + 1)
     return 1
 
 
@@ -120,6 +126,7 @@ cdef inline void end_node(State* s, Search* search, int32_t j) noexcept nogil:
         search.gains[a] = node_cost(s, j, fit) - cost(&s.score, s.sigma2[j], fit.v - search.gains[a], fit.k + 1)
     for a in range(fit.k):
         search.below[fit.parents[a]] = 0
+        search.number[fit.parents[a]] = 0
     for a in range(search.family.size):
         search.below[search.family.items[a]] = 0
 
@@ -169,141 +176,4 @@ cdef inline int additions_everywhere(const Matrix* S, const real* base, State* s
     finally:
         free(r)
         close_search(&search)
-    return 0
-
-
-cdef inline void residual(const Matrix* S, int32_t j, Regression* fit, float* rest) noexcept nogil:
-    """What its parents leave of column j."""
-    cdef Py_ssize_t a, t, n = S.n
-    cdef const float* column
-    cdef float b
-    memcpy(rest, S.columns + j * n, n * sizeof(float))
-    for a in range(fit.k):
-        column = S.columns + fit.parents[a] * n
-        b = <float> fit.b[a]
-        for t in range(n):
-            rest[t] -= b * column[t]
-
-
-cdef inline int search_listed(const Matrix* S, State* s, Search* search, float* rest, int32_t j,
-                              const int64_t[::1] near_start, const int32_t[::1] near) except -1 nogil:
-    """Weigh the nodes listed for j and for its parents, by products of columns with the residual of j."""
-    cdef Py_ssize_t a, h, waiting = 0, n = S.n
-    cdef int32_t i, whose
-    cdef int32_t batch[WIDE]
-    cdef double c[WIDE]
-    cdef Regression* fit = s.fits + j
-    residual(S, j, fit, rest)
-    for h in range(-1, fit.k):
-        whose = j if h < 0 else fit.parents[h]
-        for a in range(near_start[whose], near_start[whose + 1]):
-            i = near[a]
-            if search.below[i]:
-                continue
-            # Not a second time from another list.
-            search.below[i] = 1
-            push(&search.family, i)
-            c[waiting] = dot(rest, S.columns + i * n, n)
-            if c[waiting] * c[waiting] > search.least * s.floor[i]:
-                batch[waiting] = i
-                waiting += 1
-            if waiting == WIDE:
-                weigh(S, s, search, j, batch, c, waiting)
-                waiting = 0
-    weigh(S, s, search, j, batch, c, waiting)
-    return 0
-
-
-cdef inline int additions_listed(const Matrix* S, State* s, Py_ssize_t first, Py_ssize_t last,
-                                 const int64_t[::1] near_start, const int32_t[::1] near, const int64_t[::1] start,
-                                 int32_t[::1] found, int32_t[::1] counts, double[::1] gains) except -1 nogil:
-    """Additions among the candidates listed for a node and for its parents, where the columns are held."""
-    cdef Py_ssize_t j
-    cdef Search search
-    cdef float* rest = NULL
-    try:
-        open_search(&search, s.d)
-        rest = <float*> zeros(S.n, sizeof(float))
-        for j in range(first, last):
-            if begin_node(S, s, &search, <int32_t> j, start[j + 1] - start[j], &found[start[j]], &counts[j],
-                          &gains[start[j]]):
-                search_listed(S, s, &search, rest, <int32_t> j, near_start, near)
-                end_node(s, &search, <int32_t> j)
-    finally:
-        free(rest)
-        close_search(&search)
-    return 0
-
-
-cdef inline int64_t looking(State* s, Py_ssize_t j) noexcept nogil:
-    """About the multiplications that it takes to look for additions to a node; rows are read at once."""
-    return s.d * (s.fits[j].k + 1) // 2
-
-
-cdef struct Looker:
-    # Looks for additions to one node after the other.
-    Search search
-    float* single               # rows and bounds, in the precision of the matrix
-    double* precise
-    float* rest                 # or a residual, where columns are held
-    int32_t* found
-    double* gains
-
-
-cdef inline int open_looker(const Matrix* S, State* s, Looker* looker) except -1 nogil:
-    """Get ready, with the floors as they are now; `close_looker` is to follow, whatever comes of it."""
-    cdef Py_ssize_t i
-    memset(looker, 0, sizeof(Looker))
-    open_search(&looker.search, s.d)
-    looker.found = <int32_t*> zeros(s.d, sizeof(int32_t))
-    looker.gains = <double*> zeros(s.d, sizeof(double))
-    if S.single != NULL:
-        looker.single = <float*> zeros(2 * s.d, sizeof(float))
-        for i in range(s.d):
-            looker.single[s.d + i] = <float> s.floor[i]
-    elif S.precise != NULL:
-        looker.precise = <double*> zeros(2 * s.d, sizeof(double))
-        memcpy(looker.precise + s.d, s.floor, s.d * sizeof(double))
-    else:
-        looker.rest = <float*> zeros(S.n, sizeof(float))
-    return 0
-
-
-cdef inline void close_looker(Looker* looker) noexcept nogil:
-    close_search(&looker.search)
-    free(looker.found)
-    free(looker.gains)
-    free(looker.single)
-    free(looker.precise)
-    free(looker.rest)
-
-
-cdef inline int32_t look(const Matrix* S, State* s, Looker* looker, int32_t j, Py_ssize_t room,
-                         const int64_t[::1] near_start, const int32_t[::1] near) except -1 nogil:
-    """How many additions to j pay, up to `room`; they and their gains are in `found` and `gains`, the best first."""
-    cdef int32_t count = 0
-    if begin_node(S, s, &looker.search, j, room, looker.found, &count, looker.gains):
-        if S.single != NULL:
-            search_everywhere(S, S.single, s, &looker.search, looker.single, looker.single + s.d, j)
-        elif S.precise != NULL:
-            search_everywhere(S, S.precise, s, &looker.search, looker.precise, looker.precise + s.d, j)
-        else:
-            search_listed(S, s, &looker.search, looker.rest, j, near_start, near)
-        end_node(s, &looker.search, j)
-    return count
-
-
-cdef inline int take_found(const Matrix* S, State* s, int32_t j, const int32_t* found, Py_ssize_t count) except -1 nogil:
-    """Give j those of the parents found for it that close no cycle and still pay; 1 if that lowers the score."""
-    cdef Py_ssize_t h
-    cdef Regression* me = &s.me
-    copy(me, s.fits + j)
-    reserve(me, me.k + count)
-    for h in range(count):
-        if move_before(s, found[h], j) and pays(S, s, found[h], j, me):
-            add_parent(S, found[h], j, me, s.scratch)
-    reselect(S, s, j, me, NULL, 0)
-    if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain:
-        set_parents(S, s, j, me.parents, me.k)
-        return 1
     return 0

@@ -10,16 +10,18 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from psidag.data._entries cimport Entries, Matrix
-from psidag.scores._score cimport make_score
-from psidag.search._additions cimport additions_everywhere, additions_listed, looking, take_found
+from psidag.scores._score cimport least_gain, make_score
+from psidag.search._additions cimport additions_everywhere
 from psidag.search._chance cimport random_order, reverse_at_random
 from psidag.search._check cimport broken_invariant
 from psidag.search._journal cimport close_journal, open_journal
 from psidag.search._knowledge cimport Knowledge
+from psidag.search._listed cimport Lists, additions_listed
+from psidag.search._look cimport looking, take_found
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._opening cimport Trials, close_trials, open_around, open_trials
 from psidag.search._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
-from psidag.search._regression cimport WIDE, Regression, clear, copy, find, release
+from psidag.search._regression cimport FEW, WIDE, Regression, clear, copy, find, release
 from psidag.search._state cimport State, dequeue, enqueue, move_before, queue_touched, reselect, set_parents
 from psidag.search._walk cimport sweep
 
@@ -116,6 +118,21 @@ cdef class Network:
             if self.s.stale[j]:
                 self.s.work += looking(&self.s, j)
         memset(self.s.stale, 0, self.s.d)
+
+    def stale_hubs(self, int64_t[::1] nodes, double[::1] least):
+        """Fill the stale nodes that are hubs to ``additions_among``, and what a parent must take off the variance of each.
+
+        Returns how many there are.
+        """
+        cdef Py_ssize_t j, count = 0
+        cdef Regression* fit
+        for j in range(self.s.d):
+            fit = self.s.fits + j
+            if self.s.stale[j] and FEW < fit.k < self.s.limits.max_parents:
+                nodes[count] = j
+                least[count] = least_gain(&self.s.score, self.s.sigma2[j], fit.v)
+                count += 1
+        return count
 
     def mark_stale(self, const int64_t[::1] nodes):
         """Look for additions to these nodes next time, too."""
@@ -220,16 +237,21 @@ def additions(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const i
 
 def additions_among(Entries S, Network net, Py_ssize_t first, Py_ssize_t last, const int64_t[::1] near_start,
                     const int32_t[::1] near, const int64_t[::1] start, int32_t[::1] found, int32_t[::1] counts,
-                    double[::1] gains):
+                    double[::1] gains, const int64_t[::1] hub_start=None, const int32_t[::1] hub_near=None):
     """As ``additions``, where only ``near[near_start[i]:near_start[i + 1]]`` for j and its parents i are candidates.
 
-    The matrix must not be held.
+    For hubs, if lists of their own are given, those on them take the place of those for the parents. The matrix must not
+    be held.
     """
     cdef Matrix base = S.matrix
+    cdef Lists lists, hubs
+    lists.start, lists.items, hubs.start, hubs.items = &near_start[0], &near[0], NULL, NULL
+    if hub_start is not None:
+        hubs.start, hubs.items = &hub_start[0], &hub_near[0]
     # Several threads may be here: none of them writes to the cache.
     base.cache = NULL
     with nogil:
-        additions_listed(&base, &net.s, first, last, near_start, near, start, found, counts, gains)
+        additions_listed(&base, &net.s, first, last, &lists, &hubs, start, found, counts, gains)
 
 
 def select_among(Entries S, Network net, const int64_t[::1] near_start, const int32_t[::1] near):

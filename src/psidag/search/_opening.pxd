@@ -12,8 +12,8 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from psidag.data._entries cimport Matrix
-from psidag.search._additions cimport Looker, close_looker, look, looking, open_looker, take_found
 from psidag.search._chance cimport draw, shuffle
+from psidag.search._look cimport Looker, close_looker, look, looking, open_looker, take_found
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._regression cimport Regression, find
 from psidag.search._state cimport State, dequeue, enqueue, node_cost, queue_touched, set_parents

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from psidag.data._entries cimport Matrix, entry, rounding
+from psidag.data._entries cimport FOUR, Matrix, entries, entry, rounding
 from psidag.search._memory cimport resized
 
 ctypedef fused real:
@@ -112,8 +112,7 @@ cdef inline double conditional_variance(const Matrix* S, Py_ssize_t i, Regressio
     cdef double delta = entry(S, i, i), t
     cdef double* s = scratch
     cdef double* m
-    for a in range(r.k):
-        s[a] = entry(S, i, r.parents[a])
+    entries(S, i, r.parents, r.k, s)
     for a in range(r.k):
         m = r.M + a * r.room
         t = 0
@@ -144,12 +143,11 @@ cdef inline void conditional_variances(const Matrix* S, const int32_t* nodes, Py
     for q in range(WIDE):
         h = nodes[q if q < count else 0]
         s0 = scratch + q * k
-        if k <= FEW:
+        if k <= FEW and S.columns == NULL:
             for a in range(k):
                 s0[a] = entry(S, r.parents[a], h)
         else:
-            for a in range(k):
-                s0[a] = entry(S, h, r.parents[a])
+            entries(S, h, r.parents, k, s0)
     s0 = scratch
     s1 = s0 + k
     s2 = s1 + k
@@ -170,10 +168,15 @@ cdef inline void conditional_variances(const Matrix* S, const int32_t* nodes, Py
 
 cdef inline double residual_covariance(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r) noexcept nogil:
     """Covariance of i with what the parents leave of j."""
-    cdef Py_ssize_t a
+    cdef Py_ssize_t a = 0, h, some
     cdef double c = entry(S, i, j)
-    for a in range(r.k):
-        c -= r.b[a] * entry(S, i, r.parents[a])
+    cdef double row[FOUR]
+    while a < r.k:
+        some = r.k - a if r.k - a < FOUR else FOUR
+        entries(S, i, r.parents + a, some, row)
+        for h in range(some):
+            c -= r.b[a + h] * row[h]
+        a += some
     return c
 
 
@@ -187,8 +190,7 @@ cdef inline int add(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r, 
     cdef double* u = scratch
     cdef double* s = scratch + k
     cdef double* m
-    for a in range(k):
-        s[a] = entry(S, i, r.parents[a])
+    entries(S, i, r.parents, k, s)
     for a in range(k):
         m = r.M + a * room
         t = 0

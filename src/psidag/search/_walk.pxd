@@ -9,7 +9,7 @@ as a parent if that pays, and reselects over the parents that the lower one had 
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
-from psidag.data._entries cimport Matrix, entry
+from psidag.data._entries cimport Matrix, entries, entry
 from psidag.scores._score cimport cost, least_gain, least_loss
 from psidag.search._knowledge cimport may_point
 from psidag.search._memory cimport Bag, push, refill
@@ -49,6 +49,7 @@ cdef inline bint stays_without(const Matrix* S, State* s, int32_t z, int32_t v, 
     cdef const double* mw = fit.M + w * fit.room
     cdef double m = mw[w], bw = fit.b[w], b, ma, c, delta, share, level
     cdef double* remaining = s.scratch + s.d
+    cdef double* row = s.scratch + 2 * s.d
     after[0] = fit.v + bw * bw / m
     level = least_loss(&s.score, s.sigma2[z], after[0])
     for a in range(k):
@@ -62,14 +63,15 @@ cdef inline bint stays_without(const Matrix* S, State* s, int32_t z, int32_t v, 
     for h in range(me.k):
         i = me.parents[h]
         c = entry(S, i, z)
+        entries(S, i, fit.parents, k, row)
         for a in range(k):
-            c -= remaining[a] * entry(S, i, fit.parents[a])
+            c -= remaining[a] * row[a]
         if c * c <= level * s.floor[i] or i == z or find(fit, i) >= 0:
             continue
         delta = conditional_variance(S, i, fit, s.scratch)
         share = 0
         for a in range(k):
-            share += mw[a] * entry(S, i, fit.parents[a])
+            share += mw[a] * row[a]
         delta += share * share / m
         if c * c > level * delta and not is_rounding(S, delta, s.fits[i].variance) and may_point(&s.rules, i, z):
             return False
