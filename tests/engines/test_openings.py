@@ -106,6 +106,15 @@ def test_openings_go_on_on_small_tables_where_hardly_one_comes_back():
     assert idle._replace(back=10).over(30, None)
 
 
+def test_openings_do_not_go_on_for_ever_however_much_they_gain():
+    gaining = Openings(1e9, made=500, work=1.9e10, used=1.9e10, gained=1e4)
+    assert not gaining.over(200, None)
+    spent = gaining._replace(work=2e10, used=2e10)
+    assert spent.over(200, None)
+    assert not spent.over(200, 501)
+    assert "raise restarts" in spent._replace(idle=3).message(9.0, ["x"] * 200)
+
+
 def test_openings_end_sooner_on_wide_tables_where_no_residual_variance_stands_out():
     some = Openings(1e9, made=90, idle=30, back=10, idle_work=1e8, work=1e8)
     assert not some.over(1000, None)

@@ -27,6 +27,9 @@ _MANY, _TIMES = 100, 2
 #: take so much work over the number of pairs of columns: where hardly one comes back, as on tables that are nearly
 #: collinear, there are many graphs of nearly the same score, and small tables can afford to look for the best of them.
 _BACK, _LONGER, _SMALL = 10, 10, 4e11
+#: All together they take no more than so many times the work of the search, or of that look at a small table: where
+#: columns are nearly collinear gains can come for ever.
+_AT_MOST = 20
 #: Where residual variances are as equal as the score takes them to be, this share of the least work will do.
 _SOUND = 0.3
 #: A gain counts if it is this share of a penalty. A whole penalty is worth all the work that may be in vain, and less
@@ -74,7 +77,11 @@ class Openings(NamedTuple):
         if wanted is not None:
             return self.made >= wanted
         most = max(_MANY, _TIMES * d) * (1 if self.back >= _BACK else _LONGER)
-        return self.idle >= most or self.idle_work >= self.patience(d)
+        return self.idle >= most or self.idle_work >= self.patience(d) or self.spent(d)
+
+    def spent(self, d: int) -> bool:
+        """Whether they have taken all the work that they may, whatever they gained."""
+        return self.work >= _AT_MOST * max(self.own, _SMALL / max(d, 1) ** 2)
 
     def patience(self, d: int) -> float:
         """The work that openings may take in a row without a gain; what led to gains counts as work of the search."""
@@ -87,8 +94,9 @@ class Openings(NamedTuple):
         """How sure the answer is, in a sentence."""
         parts = ["no move improves the score"]
         if self.made:
-            last = f"{self.idle} without a gain worth a penalty" if self.idle else "one with a gain: raise restarts"
-            parts.append(f"{self.made} neighbourhoods were opened, the last {last}")
+            last = f"{self.idle} without a gain worth a penalty" if self.idle else "one with a gain"
+            more = ": raise restarts" if self.spent(len(names)) or not self.idle else ""
+            parts.append(f"{self.made} neighbourhoods were opened, the last {last}{more}")
         if self.gained:
             parts.append(f"that lowered the score by {self.gained / penalty:.3g} penalties")
         if math.isfinite(self.least):
