@@ -115,6 +115,9 @@ def test_growth_hours_and_what_was_not_run():
     assert answer("GOLEM takes over 36", late).answer == "confirmed"
     assert answer("few hours at 10,000", [made_up("psidag-stream", 7200.0, d=10_000)]).answer == "confirmed"
     assert "extrapolated from d = 1,000" in answer("few hours at 10,000", rows).numbers
+    assert answer("few hours at 10,000", rows).answer == "confirmed"
+    longer = dataclasses.replace(made_up("psidag-stream", None, d=10_000, status="over_time"), seconds=1000.0)
+    assert answer("few hours at 10,000", [*rows, longer]).answer == "undecided"
 
 
 def test_what_runs_beyond_would_take_is_steps_times_pace():

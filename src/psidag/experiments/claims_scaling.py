@@ -78,7 +78,9 @@ def _hours_at_ten_thousand(rows: Rows) -> Verdict:
                 break
             fit = growth(runs)
             if fit is not None and fit.last >= 1000:
-                answers.append(_limit(fit.at(10_000), _FEW_HOURS, measured=False))
+                # A run that has passed the time without meeting the criterion has refuted what was extrapolated.
+                refuted = bool(largest.runs) and largest.bound > fit.at(10_000)
+                answers.append("undecided" if refuted else _limit(fit.at(10_000), _FEW_HOURS, measured=False))
                 so_far = f", not met when a run was ended after {shown_seconds(largest.bound)}" if largest.runs else ""
                 said.append(f"{graph} {shown_seconds(fit.at(10_000))} extrapolated from d = {fit.last:,}{so_far}")
                 break
