@@ -25,8 +25,9 @@ def ordered_graph(
 ) -> sp.csr_array:
     """Parents by evidence in the order of lowest variance given *all* nodes before.
 
-    An order that grows with few parents for each node is quick, and right where graphs are sparse. Where they are dense
-    and effects strong, a wrong parent early in it leads to many more later on; all nodes as parents cannot be wrong.
+    An order that grows with few parents for each node is quick, and good where graphs are sparse. Where they are dense
+    and effects strong, a wrong parent early in it leads to many more later on; where all nodes before are parents, no
+    choice of them can go wrong.
     """
     assert data.matrix is not None
     covariance = data.matrix * data.sd
