@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from psidag.data.correlations import correlations
 from psidag.data.sources import Table
@@ -13,6 +14,7 @@ from psidag.scores.policy import SMALLEST_GAIN
 from psidag.search._network import drain, resample
 from psidag.stages.within_order import select_within
 from psidag.system.parallel import workers
+from support.exact import residual_variance
 from support.reference_network import ReferenceNetwork
 
 NOISES = ["equal", "unequal"]
@@ -140,3 +142,50 @@ def test_a_broken_invariant_is_found(monkeypatch, how, message):
     monkeypatch.setattr("psidag.engines.network_state._check_lists", lambda *_: None)
     with pytest.raises(AssertionError, match=message):
         restore_network(data, known, broken(held, how)).check(data.entries)
+
+
+def nearly_collinear(d=12, n=400, seed=0):
+    """Columns of which each repeats the one before it but for a millionth of its variance, and less."""
+    rng = np.random.default_rng(seed)
+    X = np.cumsum(rng.normal(size=(n, d)) * np.r_[1.0, 10.0 ** -rng.uniform(2, 4.5, d - 1)], axis=1)
+    names = [f"x{i}" for i in range(d)]
+    with workers(1) as threads:
+        data = correlations(Table(X, names), threads)
+    return data, unconstrained(names)
+
+
+def test_delicate_regressions_stay_exact_however_parents_come_and_go():
+    """Against wider numbers: an error of the correlations' last bit, however many changes there were."""
+    data, known = nearly_collinear()
+    d, S = data.d, data.matrix
+    net = required_network(data, np.arange(d), known)
+    rng = np.random.default_rng(1)
+    delicate = 0
+    for _ in range(300):
+        chosen = rng.permutation(d - 1)[: rng.integers(2, d)]
+        pattern = sp.csr_array((np.ones(len(chosen)), (chosen, np.full(len(chosen), d - 1))), shape=(d, d))
+        assign_parents(data, net, pattern, np.array([d - 1]))
+        net.check(data.entries)
+        found = read(net, d)
+        kept = found.weights.tocsc()[:, [d - 1]].nonzero()[0]
+        left = residual_variance(S, d - 1, kept)
+        unsure = 1e-14 * (1 + np.abs(found.weights.tocsc()[:, [d - 1]]).sum() ** 2)
+        assert found.residual_variance[d - 1] == pytest.approx(left, abs=unsure)
+        delicate += dump_network(net, d)["nodes"][d - 1, 4]
+    assert delicate > 200
+
+
+def test_a_delicate_network_is_restored_to_the_last_bit():
+    data, known = nearly_collinear(seed=3)
+    d = data.d
+    net = required_network(data, np.arange(d), known)
+    assign_parents(data, net, sp.csr_array(np.triu(np.ones((d, d)), 1)), np.arange(d))
+    held = dump_network(net, d)
+    assert held["nodes"][:, 4].any()
+    again = restore_network(data, known, held)
+    again.check(data.entries)
+    for one, other in zip(held.values(), dump_network(again, d).values(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assign_parents(data, net, sp.csr_array(np.eye(d, k=1)), np.arange(d))
+    assign_parents(data, again, sp.csr_array(np.eye(d, k=1)), np.arange(d))
+    np.testing.assert_array_equal(read(net, d).residual_variance, read(again, d).residual_variance)

@@ -20,9 +20,10 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
     """All that the search depends on.
 
     ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
-    whether it is stale, whether its regression is delicate; ``levels`` its residual variance, variance, noise variance
-    and floor. ``numbers`` are n, penalty, leeway, tolerance and the least gain; ``counts`` the most parents and
-    additions, sweeps, visits, moves and work.
+    whether it is stale, whether its regression is delicate; ``levels`` its residual variance, variance, noise variance,
+    floor and the error of its inverse. ``inverses`` are M, and R where it is delicate, node after node. ``numbers`` are
+    n, penalty, leeway, tolerance and the least gain; ``counts`` the most parents and additions, sweeps, visits, moves
+    and work.
     """
     edges, entries, waiting = net.sizes()
     held: dict[str, Any] = {
@@ -30,7 +31,7 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
         "nodes": np.empty((d, 5), np.int32),
         "parents": np.empty(edges, np.int32),
         "children": np.empty(edges, np.int32),
-        "levels": np.empty((d, 4)),
+        "levels": np.empty((d, 5)),
         "weights": np.empty(edges),
         "inverses": np.empty(entries),
         "queue": np.empty(waiting, np.int32),
@@ -57,9 +58,9 @@ def restore_network(data: Correlations, constraints: BoundConstraints, held: dic
         nodes,
         parents,
         children,
-        stored_array(held["levels"], (d, 4)),
+        stored_array(held["levels"], (d, 5)),
         stored_array(held["weights"], (edges,)),
-        stored_array(held["inverses"], (int((nodes[:, 0].astype(np.int64) ** 2).sum()),)),
+        stored_array(held["inverses"], (int((nodes[:, 0].astype(np.int64) ** 2 * (1 + (nodes[:, 4] != 0))).sum()),)),
         queue,
         stored_array(held["numbers"], (5,)),
         stored_array(held["counts"], (6,), np.int64),

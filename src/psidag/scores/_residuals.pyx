@@ -93,7 +93,7 @@ cdef inline void invert(Fit* fit) noexcept nogil:
     cdef Py_ssize_t a
     for a in range(fit.k):
         memcpy(fit.M + a * fit.room, fit.L + a * fit.room, (a + 1) * sizeof(double))
-    invert_factor(fit.M, fit.k, fit.room)
+    invert_factor(fit.M, fit.k, fit.room, fit.s)
 
 
 cdef inline bint derive(const Matrix* S, Py_ssize_t j, Fit* base, const int32_t* parents, Py_ssize_t k,

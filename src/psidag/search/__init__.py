@@ -3,7 +3,7 @@
 What a reader should know before changing a line.
 
 **Files.** ``_memory`` (lists that grow), ``_knowledge`` (prior knowledge), ``_regression`` (one node on its parents,
-O(k²) a change), ``_resolve`` (the same, exact where updates lose digits), ``_selection`` (the one forward-backward
+O(k²) a change), ``_exact`` (the same where updates lose digits), ``_selection`` (the one forward-backward
 selection), ``_state`` (what is held; its smallest changes), ``_walk`` (re-insertion), ``_additions`` (new parents
 from anywhere), ``_listed`` (from lists, where no matrix is held), ``_look`` (additions to one node after the other),
 ``_chance`` (random members of a class), ``_journal`` and ``_opening`` (restarts of a neighbourhood),
@@ -18,7 +18,7 @@ nowhere else.
 2. Parents and children mirror each other: i is once in ``fits[j].parents`` if and only if j is once in
    ``children[i]``. The sequence within either list means nothing, but is kept: the same moves give the same bits.
 3. For node j with parents P: M = (S_PP)⁻¹, b = M S_Pj, v = S_jj − bᵀS_Pj. The first ``locked`` parents are
-   required.
+   required. Where it is ``delicate``, RᵀR = S_PP with R upper triangular.
 4. The queue is a ring of ``waiting`` different nodes from ``head`` on, and ``queued`` marks just these.
 5. ``marks`` are all 0.
 6. A node whose parents have changed is ``stale`` until additions to it have been looked for.

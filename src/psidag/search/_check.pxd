@@ -74,7 +74,7 @@ cdef inline const char* broken_queue(State* s) noexcept nogil:
 
 
 cdef inline const char* broken_fit(const Matrix* S, State* s, int32_t j) noexcept nogil:
-    """M S_PP = I, b = M S_Pj and v = S_jj - b'S_Pj, up to rounding."""
+    """M S_PP = I, b = M S_Pj, v = S_jj - b'S_Pj, and R'R = S_PP where it is held, up to rounding."""
     cdef Regression* fit = s.fits + j
     cdef Py_ssize_t a, h, c
     cdef double t, left, close = 1e-3 if S.precise == NULL else 1e-6
@@ -92,6 +92,11 @@ cdef inline const char* broken_fit(const Matrix* S, State* s, int32_t j) noexcep
                 t += fit.M[a * fit.room + h] * entry(S, fit.parents[h], fit.parents[c])
             if fabs(t) > 1000 * close:
                 return "M is not the inverse of the parents' correlations"
+            t = entry(S, fit.parents[a], fit.parents[c])
+            for h in range(min(a, c) + 1 if fit.delicate else 0):
+                t -= fit.R[h * fit.room + a] * fit.R[h * fit.room + c]
+            if fit.delicate and fabs(t) > 1e-12:
+                return "R is not the factor of the parents' correlations"
     if fabs(fit.v - left) > close and fit.v > 2 * rounding(S) * fit.variance:
         return "the residual variance is not that of the weights"
     return NULL

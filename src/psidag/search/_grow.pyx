@@ -15,7 +15,7 @@ from psidag.search._memory cimport zeros
 from psidag.search._regression cimport (
     WIDE, Regression, clear, conditional_variance, is_rounding, release, reserve, residual_covariance,
 )
-from psidag.search._resolve cimport add_parent, drop_parent
+from psidag.search._exact cimport add_parent, drop_parent
 from psidag.search._selection cimport too_weak
 
 

@@ -10,8 +10,8 @@ from psidag.search._additions cimport Search, begin_node, close_search, end_node
 from psidag.search._listed cimport Lists, search_listed
 from psidag.search._memory cimport zeros
 from psidag.search._regression cimport Regression, copy, reserve
-from psidag.search._resolve cimport add_parent
-from psidag.search._state cimport State, move_before, node_cost, pays, reselect, set_parents
+from psidag.search._exact cimport add_parent
+from psidag.search._state cimport State, doubt, move_before, node_cost, pays, reselect, set_parents
 
 
 cdef inline int64_t looking(State* s, Py_ssize_t j) noexcept nogil:
@@ -84,7 +84,7 @@ cdef inline int take_found(const Matrix* S, State* s, int32_t j, const int32_t* 
         if move_before(s, found[h], j) and pays(S, s, found[h], j, me):
             add_parent(S, found[h], j, me, s.scratch)
     reselect(S, s, j, me, NULL, 0)
-    if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain:
+    if node_cost(s, j, me) < node_cost(s, j, s.fits + j) - s.gain - doubt(s, j):
         set_parents(S, s, j, me.parents, me.k)
         return 1
     return 0

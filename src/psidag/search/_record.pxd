@@ -6,10 +6,10 @@ sequence of a node's parents and children and that of the queue. All of it is ke
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from psidag.scores._score cimport make_score
-from psidag.search._memory cimport push
+from psidag.search._memory cimport push, resized
 from psidag.search._regression cimport Regression, reserve
 from psidag.search._state cimport State, enqueue
 
@@ -17,7 +17,7 @@ from psidag.search._state cimport State, enqueue
 cdef inline Py_ssize_t inverse_entries(State* s) noexcept nogil:
     cdef Py_ssize_t j, total = 0
     for j in range(s.d):
-        total += s.fits[j].k * s.fits[j].k
+        total += s.fits[j].k * s.fits[j].k * (2 if s.fits[j].delicate else 1)
     return total
 
 
@@ -37,6 +37,7 @@ cdef inline void dump_nodes(
         levels[j, 1] = s.fits[j].variance
         levels[j, 2] = s.sigma2[j]
         levels[j, 3] = s.floor[j]
+        levels[j, 4] = s.fits[j].blur if s.fits[j].delicate else 0
     for j in range(s.waiting):
         at = s.head + j
         queue[j] = s.queue[at - s.d if at >= s.d else at]
@@ -65,6 +66,10 @@ cdef inline void dump_fits(
             weights[edge + a] = fit.b[a]
             memcpy(&inverses[entry], fit.M + a * fit.room, fit.k * sizeof(double))
             entry += fit.k
+        for a in range(fit.k if fit.delicate else 0):
+            memset(&inverses[entry], 0, a * sizeof(double))
+            memcpy(&inverses[entry + a], fit.R + a * fit.room + a, (fit.k - a) * sizeof(double))
+            entry += fit.k
         edge += fit.k
         for a in range(s.children[j].size):
             children[child + a] = s.children[j].items[a]
@@ -83,6 +88,7 @@ cdef inline void restore_nodes(
         s.fits[j].variance = levels[j, 1]
         s.sigma2[j] = levels[j, 2]
         s.floor[j] = levels[j, 3]
+        s.fits[j].blur = levels[j, 4]
     for j in range(queue.shape[0]):
         enqueue(s, queue[j])
     s.score = make_score(numbers[0], numbers[1])
@@ -112,6 +118,11 @@ cdef inline int restore_fits(
             fit.parents[a] = parents[edge + a]
             fit.b[a] = weights[edge + a]
             memcpy(fit.M + a * fit.room, &inverses[entry], fit.k * sizeof(double))
+            entry += fit.k
+        if fit.delicate:
+            fit.R = <double*> resized(fit.R, fit.room * fit.room * sizeof(double))
+        for a in range(fit.k if fit.delicate else 0):
+            memcpy(fit.R + a * fit.room, &inverses[entry], fit.k * sizeof(double))
             entry += fit.k
         edge += fit.k
         for a in range(nodes[j, 2]):

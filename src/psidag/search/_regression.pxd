@@ -29,18 +29,28 @@ cdef struct Regression:
     Py_ssize_t room         # how many parents fit
     Py_ssize_t k            # how many there are
     Py_ssize_t locked       # the first this many parents are required and never dropped
-    bint delicate           # whether updates alone would lose too many digits (see _resolve)
+    bint delicate           # whether updates alone would lose too many digits (see _exact)
     int32_t* parents
     double* b
     double* M               # row-major, rows `room` apart
+    double* R               # where it is delicate: the Cholesky factor of S_PP, above the diagonal, in rows as far apart
+    double blur             # and how many times as large the error of M is as that of M found from R
     double v
     double variance         # S_jj
 
 
+cdef inline double* spread(double* A, Py_ssize_t k, Py_ssize_t room, Py_ssize_t more) except NULL nogil:
+    """A matrix of k rows that are `more` apart instead of `room`; the old one is given back."""
+    cdef Py_ssize_t a
+    cdef double* wider = <double*> resized(NULL, more * more * sizeof(double))
+    for a in range(k):
+        memcpy(wider + a * more, A + a * room, k * sizeof(double))
+    free(A)
+    return wider
+
+
 cdef inline int reserve(Regression* r, Py_ssize_t room) except -1 nogil:
     """Make room for this many parents; what is there stays."""
-    cdef Py_ssize_t a
-    cdef double* M
     if room <= r.room:
         return 0
     if room < 2 * r.room:
@@ -49,17 +59,16 @@ cdef inline int reserve(Regression* r, Py_ssize_t room) except -1 nogil:
         room = 16
     r.parents = <int32_t*> resized(r.parents, room * sizeof(int32_t))
     r.b = <double*> resized(r.b, room * sizeof(double))
-    M = <double*> resized(NULL, room * room * sizeof(double))
-    for a in range(r.k):
-        memcpy(M + a * room, r.M + a * r.room, r.k * sizeof(double))
-    free(r.M)
-    r.M = M
+    r.M = spread(r.M, r.k, r.room, room)
+    if r.R != NULL:
+        r.R = spread(r.R, r.k if r.delicate else 0, r.room, room)
     r.room = room
     return 0
 
 
 cdef inline void release(Regression* r) noexcept nogil:
     free(r.M)
+    free(r.R)
     free(r.parents)
     free(r.b)
     memset(r, 0, sizeof(Regression))
@@ -79,6 +88,12 @@ cdef inline int copy(Regression* r, Regression* other) except -1 nogil:
     memcpy(r.b, other.b, k * sizeof(double))
     for a in range(k):
         memcpy(r.M + a * r.room, other.M + a * other.room, k * sizeof(double))
+    if other.delicate:
+        r.blur = other.blur
+        if r.R == NULL:
+            r.R = <double*> resized(NULL, r.room * r.room * sizeof(double))
+        for a in range(k):
+            memcpy(r.R + a * r.room + a, other.R + a * other.room + a, (k - a) * sizeof(double))
     return 0
 
 
@@ -180,28 +195,34 @@ cdef inline double residual_covariance(const Matrix* S, Py_ssize_t i, Py_ssize_t
     return c
 
 
-cdef inline int add(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r, double* scratch) noexcept nogil:
-    """Take i as one more parent of j; room must be there. 0 when i is collinear with the parents, and stays out.
+cdef inline double relate(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r, double* scratch,
+                          double* covariance) noexcept nogil:
+    """What the parents leave of the variance of i, and the covariance of that with what they leave of j.
 
-    Leaves M S_Pi of the old parents in scratch[:k-1].
+    Leaves M S_Pi in scratch[:k]; overwrites the k numbers behind it.
     """
-    cdef Py_ssize_t a, h, k = r.k, room = r.room
-    cdef double own = entry(S, i, i), delta = own, c = entry(S, i, j), t, beta
-    cdef double* u = scratch
+    cdef Py_ssize_t a, h, k = r.k
+    cdef double delta = entry(S, i, i), c = entry(S, i, j), t
     cdef double* s = scratch + k
     cdef double* m
     entries(S, i, r.parents, k, s)
     for a in range(k):
-        m = r.M + a * room
+        m = r.M + a * r.room
         t = 0
         for h in range(k):
             t += m[h] * s[h]
-        u[a] = t
+        scratch[a] = t
         delta -= t * s[a]
         c -= r.b[a] * s[a]
-    if is_rounding(S, delta, own):
-        return 0
-    beta = c / delta
+    covariance[0] = c
+    return delta
+
+
+cdef inline void enter(const Matrix* S, Py_ssize_t i, Regression* r, const double* u, double delta, double c) noexcept nogil:
+    """Take i as one more parent; u, delta and c are what `relate` says. Room must be there."""
+    cdef Py_ssize_t a, h, k = r.k, room = r.room
+    cdef double t, beta = c / delta
+    cdef double* m
     for a in range(k):
         t = u[a] / delta
         m = r.M + a * room
@@ -217,7 +238,6 @@ cdef inline int add(const Matrix* S, Py_ssize_t i, Py_ssize_t j, Regression* r, 
     r.v -= c * beta
     if r.v < rounding(S) * r.variance:
         r.v = rounding(S) * r.variance
-    return 1
 
 
 cdef inline void drop(Regression* r, Py_ssize_t w, double* scratch) noexcept nogil:

@@ -11,10 +11,10 @@ from psidag.data._entries cimport Matrix, entry
 from psidag.scores._score cimport Score, least_gain, least_loss
 from psidag.search._knowledge cimport Rules, may_point
 from psidag.search._regression cimport (
-    WIDE, Regression, add, combine, conditional_variances, drop, find, is_rounding, reserve, residual_covariance,
+    WIDE, Regression, combine, conditional_variances, find, is_rounding, reserve, residual_covariance,
     weakest,
 )
-from psidag.search._resolve cimport add_parent, drop_parent, resolve_if_ill_conditioned
+from psidag.search._exact cimport add_parent, drop_parent
 
 
 cdef struct Few:
@@ -122,7 +122,7 @@ cdef inline int take(const Matrix* S, int32_t i, int32_t j, Regression* fit, All
     cdef double* q = all.q
     all.open[i] = 0
     reserve(fit, k + 1)
-    if not add(S, i, j, fit, scratch):
+    if not add_parent(S, i, j, fit, scratch):
         return 0
     for a in range(k):
         scratch[a] = -scratch[a]
@@ -133,7 +133,6 @@ cdef inline int take(const Matrix* S, int32_t i, int32_t j, Regression* fit, All
     for a in range(S.d):
         all.r[a] -= q[a] * beta
         all.delta[a] -= q[a] * q[a] * precision
-    resolve_if_ill_conditioned(S, j, fit, scratch)
     return 1
 
 

@@ -12,7 +12,7 @@ from psidag.search._memory cimport Bag, push, take_out
 from psidag.search._regression cimport (
     Regression, conditional_variance, find, is_rounding, reserve, residual_covariance,
 )
-from psidag.search._resolve cimport add_parent, drop_parent
+from psidag.search._exact cimport add_parent, drop_parent
 from psidag.search._selection cimport Few, Limits, forward_backward
 
 
@@ -120,6 +120,17 @@ cdef inline void queue_touched(State* s) noexcept nogil:
 
 cdef inline double node_cost(State* s, int32_t j, Regression* fit) noexcept nogil:
     return cost(&s.score, s.sigma2[j], fit.v, fit.k)
+
+
+cdef inline double doubt(State* s, int32_t j) noexcept nogil:
+    """About by how much rounding may move the cost of j; next to nothing but where its regression is delicate.
+
+    The way to a graph decides the last digits: without this, moves to and fro between equal graphs would look like gains.
+    """
+    cdef Regression* fit = s.fits + j
+    if not fit.delicate:
+        return 0
+    return 1e-14 * s.score.n * fit.variance / (s.sigma2[j] if s.sigma2[j] > 0 else fit.v)
 
 
 cdef inline int reselect(const Matrix* S, State* s, int32_t j, Regression* fit, const int32_t* items,

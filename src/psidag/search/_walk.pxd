@@ -14,9 +14,9 @@ from psidag.scores._score cimport cost, least_gain, least_loss
 from psidag.search._knowledge cimport may_point
 from psidag.search._memory cimport Bag, push, refill
 from psidag.search._regression cimport Regression, conditional_variance, copy, find, is_rounding, reserve
-from psidag.search._resolve cimport add_parent, drop_parent
+from psidag.search._exact cimport add_parent, drop_parent
 from psidag.search._state cimport (
-    Move, State, farthest, next_mark, node_cost, pays, queue_touched, reselect, set_parents, steps_to,
+    Move, State, doubt, farthest, next_mark, node_cost, pays, queue_touched, reselect, set_parents, steps_to,
 )
 
 
@@ -233,13 +233,15 @@ cdef inline void shift(State* s, Py_ssize_t source, Py_ssize_t target) noexcept 
     s.place[v] = <int32_t> target
 
 
-cdef inline int make(const Matrix* S, State* s, int32_t v, Move* move) except -1 nogil:
-    """Carry out a move."""
+cdef inline int make(const Matrix* S, State* s, int32_t v, Move* move, double* unsure) except -1 nogil:
+    """Carry out a move, and say by how much rounding may move what it changes of the score."""
     cdef Py_ssize_t at = 0, k
     s.touched.size = 0
+    unsure[0] = doubt(s, v)
     while at < move.others.size:
         k = move.others.items[at + 1]
         set_parents(S, s, move.others.items[at], move.others.items + at + 2, k)
+        unsure[0] += doubt(s, move.others.items[at])
         at += k + 2
     set_parents(S, s, v, move.parents.items, move.parents.size)
     shift(s, s.place[v], move.target)
@@ -250,14 +252,15 @@ cdef inline int make(const Matrix* S, State* s, int32_t v, Move* move) except -1
 cdef inline int sweep(const Matrix* S, State* s, int32_t v) except -1 nogil:
     """Put v where the score is lowest, and queue whom that touches; 1 if it was a gain."""
     cdef Move* move
+    cdef double unsure
     s.sweeps += 1
     walk(S, s, v, -1, &s.left)
     walk(S, s, v, 1, &s.right)
     move = &s.right if s.right.change < s.left.change else &s.left
     if move.target == s.place[v]:
         return 0
-    make(S, s, v, move)
-    if move.change < -s.gain:
+    make(S, s, v, move, &unsure)
+    if move.change < -s.gain - unsure:
         queue_touched(s)
         return 1
     return 0
