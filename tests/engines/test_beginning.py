@@ -6,7 +6,7 @@ import pytest
 from psidag import Constraints, learn_dag
 from psidag.data.correlations import correlations
 from psidag.data.sources import Table
-from psidag.engines.beginning import can_order, ordered_graph
+from psidag.engines.beginning import has_rows_to_order, ordered_graph
 from psidag.engines.moves import grown_order
 from psidag.graph.constraints import unconstrained
 from psidag.graph.metrics import shd
@@ -27,7 +27,7 @@ def test_dense_graphs_with_strong_effects_are_ordered_better_than_they_grow():
     source, penalty = table(problem.X), search_penalty(5000, 120)
     with workers(1) as pool:
         data, known = correlations(source, pool), unconstrained(source.names)
-        found = ordered_graph(data, penalty, 1000, known, pool)
+        found = ordered_graph(data, data.sd, penalty, 1000, known, pool)
         grown = grown_order(data, known, 2 * penalty, 1000)
         beside = select_within(data.matrix, 5000, grown, pool, penalty=penalty).weights
     truth = problem.dag.weights
@@ -42,7 +42,8 @@ def test_prior_knowledge_holds():
         required_edges=[(int(i), int(j))], tiers=[[int(last)], [v for v in range(40) if v != last]]
     ).bind(source_names := [f"x{v}" for v in range(40)])  # fmt: skip
     with workers(1) as pool:
-        found = ordered_graph(correlations(Table(problem.X, source_names), pool), 15.0, 100, known, pool)
+        data = correlations(Table(problem.X, source_names), pool)
+        found = ordered_graph(data, data.sd, 15.0, 100, known, pool)
     place = positions(known.nearest_order(np.arange(40)))
     assert place[last] == 0
     assert found[:, [last]].nnz == 0
@@ -52,7 +53,7 @@ def test_prior_knowledge_holds():
 @pytest.mark.parametrize(("rows", "enough"), [(45, True), (44, False)])
 def test_rows_must_be_enough_for_all_nodes_as_parents(rows, enough):
     with workers(1) as pool:
-        assert can_order(correlations(table(simulate("ER2", n=rows, d=30, seed=0).X), pool)) is enough
+        assert has_rows_to_order(correlations(table(simulate("ER2", n=rows, d=30, seed=0).X), pool)) is enough
 
 
 def test_unequal_noise_is_not_called_a_stuck_search():

@@ -13,7 +13,7 @@ from psidag.data import correlations as correlations_module
 from psidag.data._entries import Entries
 from psidag.data.correlations import correlations, fits_whole
 from psidag.data.sources import Summary, Table
-from psidag.engines import candidates, sparse
+from psidag.engines import beginning, candidates
 from psidag.engines.candidates import (
     Candidates,
     Scan,
@@ -171,7 +171,7 @@ def test_a_start_from_lists_leads_to_the_same_edges(monkeypatch, graph):
         required_edges=[(i[0], j[0])], forbidden_edges=[(j[1], i[1])], tiers=[order[:20], order[-20:]]
     ).bind(names(300))  # fmt: skip
     whole = learn(X, known=known).candidate
-    monkeypatch.setattr(sparse, "_LISTED_FROM", 0)
+    monkeypatch.setattr(beginning, "_LISTED_FROM", 0)
     monkeypatch.setattr(candidates, "_AVERAGE", 30)
     from_lists = learn(X, known=known).candidate
     assert known.respects(from_lists.order)

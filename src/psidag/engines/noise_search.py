@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from psidag.data.correlations import Correlations
 from psidag.data.rows_behind import rows_behind
-from psidag.engines.beginning import can_order, ordered_graph
+from psidag.engines.beginning import can_order, has_rows_to_order, ordered_graph
 from psidag.engines.noise_choice import (
     clearly_equal,
     differs_too_little,
@@ -205,7 +205,8 @@ class NoiseSearch:
             if again and state.data.matrix is None and clearly_equal(_fitted(found), pooled_kurtosis(state.facts)):
                 return self._settle(task, state._replace(noise=differs_too_little(state.noise)), found)
             if again:
-                return self._begin(task, state, "ordered" if can_order(state.data) else "unequal")
+                ordered = can_order(state.data) and has_rows_to_order(state.data)
+                return self._begin(task, state, "ordered" if ordered else "unequal")
             return self._settle(task, state, found)
         if state.phase == "ordered":
             state = self._freed(task, state, found)
@@ -231,9 +232,8 @@ class NoiseSearch:
     def _start(self, task: Task, phase: Phase, search: Searched, unequal: Candidate | None) -> sp.csr_array | None:
         """The graph at which the search of a phase begins, if it is not the search's own."""
         if phase == "ordered":
-            return ordered_graph(
-                search.data, search.penalty, self._most_parents(search.data), task.constraints, task.workers
-            )  # fmt: skip
+            data, most = search.data, self._most_parents(search.data)
+            return ordered_graph(data, data.sd, search.penalty, most, task.constraints, task.workers)
         return unequal.weights if phase == "again" and unequal is not None else None
 
     def _most_parents(self, data: Correlations) -> int:

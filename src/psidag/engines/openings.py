@@ -117,9 +117,9 @@ class Openings(NamedTuple):
         return f"{so_far} and {still} ({self.gained / penalty:.3g} penalties, the last {self.idle} none)"
 
 
-def before_openings(data: Correlations, net: Network) -> Openings:
-    """None yet, after a search: its work is that of the network, of the correlations and of the first order."""
-    return Openings(net.counters[3] + data.d**2 * (data.count / _PER_PRODUCT + _PER_PAIR))
+def before_openings(data: Correlations, net: Network, other_starts: float = 0.0) -> Openings:
+    """None yet, after a search: its work is that of all networks, of the correlations and of the first order."""
+    return Openings(other_starts + net.counters[3] + data.d**2 * (data.count / _PER_PRODUCT + _PER_PAIR))
 
 
 def open_some(

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
 from psidag.data.sources import is_wide
+from psidag.engines.beginning import first_network, listing_threshold
 from psidag.engines.candidates import (
     EVERYONE,
     Candidates,
     Scan,
     advance,
-    correlated,
     first_scan,
     listed,
     parent_marks,
@@ -27,27 +27,23 @@ from psidag.engines.moves import (
     Tried,
     add_edges,
     given_network,
-    grown_order,
     polish_hubs,
     read,
     required_network,
-    select_parents,
     set_score,
 )
 from psidag.engines.network_state import dump_network, restore_network, stored_fits
 from psidag.engines.openings import Openings, before_openings, open_some, stored_openings
+from psidag.engines.starts import Starts, dump_starts, start_again, stored_starts, worth_another
 from psidag.graph.order import order_change
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
-from psidag.scores.policy import SMALLEST_GAIN, rounded_loss
+from psidag.scores.policy import SMALLEST_GAIN, penalised_loss
 from psidag.search._network import Network, drain, resample
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
 
-#: From this many columns on the first order and parents come from lists of correlated columns (benchmarks/engines.md,
-#: "large", has the time and the errors with and without them).
-_LISTED_FROM = 4000
 #: A node is listed for another if it would pay with this share of its variance left (judged in benchmarks/huge.md).
 _SCANNED = 0.8
 #: Bytes for a node's regression, candidates and remembered products.
@@ -61,7 +57,8 @@ class State(NamedTuple):
 
     ``confirmed`` says that no node is left to which additions have not been looked for at this level; ``best`` is
     the lowest score of the closing rounds and ``quiet`` how many of them have passed without a lower one;
-    ``openings`` are there once a search has ended, and ``opening`` says that more are to come. Where correlations are
+    ``openings`` are there once a search has ended, and ``opening`` says that more are to come. ``starts`` are
+    those before the one under way. Where correlations are
     not held, ``near`` are the candidates listed so far, ``scan`` is the comparison under way that will add to them, and
     ``compared`` are the columns as scans compare them.
     """
@@ -79,6 +76,7 @@ class State(NamedTuple):
     openings: Openings | None = None
     opening: bool = False
     steps: int = 0
+    starts: Starts = Starts()
     near: Candidates | None = None
     scan: Scan | None = None
     compared: Compared | None = None
@@ -188,7 +186,7 @@ class Sparse:
         if data.matrix is None and after is not None and after.scan is None:
             return State(data, penalty, levels, near=after.near, compared=after.compared)
         if data.matrix is None:
-            scan = first_scan(data.columns, _listing_threshold(data, penalty), task.workers)
+            scan = first_scan(data.columns, listing_threshold(data, penalty), task.workers)
             return State(data, penalty, levels, scan=scan, compared=Compared.of(data.columns, task.workers))
         return State(data, penalty, levels, near=EVERYONE)
 
@@ -241,7 +239,8 @@ class Sparse:
         kept = state._asdict()
         for found_again in ("data", "penalty", "compared"):
             del kept[found_again]
-        return kept | {"net": None if state.net is None else dump_network(state.net, state.data.d)}
+        net = None if state.net is None else dump_network(state.net, state.data.d)
+        return kept | {"net": net, "starts": dump_starts(state.starts, state.data.d)}
 
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
@@ -262,6 +261,7 @@ class Sparse:
             openings=stored_openings(held["openings"], d),
             opening=bool(held["opening"]),
             steps=int(held["steps"]),
+            starts=stored_starts(held["starts"], state.data, task.constraints),
             near=stored_candidates(held["near"], d),
             scan=stored_scan(held["scan"], d),
         )
@@ -276,18 +276,10 @@ class Sparse:
 
     def _begin(self, task: Task, state: State) -> State:
         """The graph to start from at the first level."""
-        data, known, objective = state.data, task.constraints, self._objective(task, state)
-        near = state.near or EVERYONE
-        if task.start is not None:
-            net = given_network(data, task.start, known)
-        elif task.score.policy.grown:
-            if data.matrix is not None and data.d >= _LISTED_FROM:
-                near = correlated(data.matrix, _listing_threshold(data, state.penalty), task.workers)
-            order = grown_order(data, known, 2 * state.penalty, objective.max_parents, near)
-            net = required_network(data, order, known)
-            select_parents(data, net, objective, known, task.workers, near)
-        else:
-            net = required_network(data, known.nearest_order(data.own_order), known)
+        net = first_network(
+            state.data, self._objective(task, state), state.penalty, task.constraints, task.workers,
+            state.near or EVERYONE, task.start,
+        )  # fmt: skip
         state = state._replace(net=net)
         self._set_score(task, state, net)
         net.set_stale()
@@ -322,8 +314,8 @@ class Sparse:
         found = read(net, task.d)
         candidate = self._candidate(task, state, found)
         changed = math.nan if state.closed is None else order_change(state.closed.order, found.order)
-        steps, finished = net.counters[0], None
-        state = state._replace(closed=found, steps=steps)
+        finished = None
+        state = state._replace(closed=found, steps=_sweeps(state))
         if not last:
             state = state._replace(level=state.level + 1)
             self._set_score(task, state, net)
@@ -333,22 +325,43 @@ class Sparse:
             fall = math.log(state.best / candidate.loss) if candidate.loss > 0 else 0.0
             gain = state.data.count * task.d * fall > SMALLEST_GAIN
             state = state._replace(best=min(state.best, candidate.loss), quiet=0 if gain else state.quiet + 1)
-            if task.score.policy.equivalent and state.quiet < self.quiet_rounds:
+            vain = state.starts.made > 0 and state.openings is None and candidate.loss >= state.starts.loss
+            if task.score.policy.equivalent and state.quiet < self.quiet_rounds and not vain:
                 resample(state.data.entries, net, int(task.rng.integers(2**63)))
+            elif self._is_worth_another(task, state, net, candidate.loss):
+                state = self._start_again(task, state, net, candidate.loss)
             else:
-                openings = state.openings or before_openings(state.data, net)
+                starts, net, best = state.starts.best_of(net, candidate.loss)
+                state = state._replace(net=net, starts=starts, best=min(state.best, best))
+                openings = state.openings or before_openings(state.data, net, state.starts.work)
                 state = state._replace(openings=openings, opening=not openings.over(task.d, self.restarts))
                 finished = None if state.opening else self._converged(task, openings, state.penalty)
-        return state, Progress(steps, 0, candidate, math.nan, changed, finished)
+        return state, Progress(state.steps, 0, candidate, math.nan, changed, finished)
+
+    def _is_worth_another(self, task: Task, state: State, net: Network, loss: float) -> bool:
+        """Whether another start follows: the search took long, and the last start, or the one before, gained."""
+        over = task.start is not None or self.restarts == 0 or state.openings is not None
+        promising = task.score.policy.equivalent and (loss < state.starts.loss or state.starts.made == 1)
+        return promising and not over and worth_another(state.data, net, state.starts)
+
+    def _start_again(self, task: Task, state: State, net: Network, loss: float) -> State:
+        """The beginning of another search."""
+        known, starts = task.constraints, state.starts.after(net, loss)
+        graph = start_again(state.data, starts, self._objective(task, state), known, task.workers)
+        net = given_network(state.data, graph, known)
+        state = state._replace(net=net, starts=starts, confirmed=False, best=math.inf, quiet=0, tried=frozenset())
+        self._set_score(task, state, net)
+        net.set_stale()
+        return state
 
     def _open(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """A slice of openings; if they have led to a lower score, all nodes are looked at once more at the end."""
-        before = state.openings or before_openings(state.data, net)
+        before = state.openings or before_openings(state.data, net, state.starts.work)
         openings = open_some(
             state.data, net, self._objective(task, state), state.near or EVERYONE, before, task.rng, self.restarts
         )  # fmt: skip
         over, gained = openings.over(task.d, self.restarts), openings.gained > before.gained
-        state = state._replace(openings=openings, opening=not over, steps=net.counters[0])
+        state = state._replace(openings=openings, opening=not over, steps=_sweeps(state))
         candidate = self._candidate(task, state, read(net, task.d)) if over or gained else None
         finished = None
         if over and openings.fresh:
@@ -378,21 +391,17 @@ class Sparse:
 
     def _candidate(self, task: Task, state: State, found: Fits) -> Candidate:
         """The network as a DAG, on the scale of the correlations, with its penalised loss in that of the data."""
-        data = state.data
-        live = data.sd > 0
+        data, live = state.data, state.data.sd > 0
         v = found.residual_variance[live] * data.variance[live]
-        if not len(v):
-            return Candidate(found.order, found.weights, 0.0)
-        mean = task.score.typical_variance(v)
-        per_edge = state.penalty / (data.count * data.d)
-        loss = 0.5 * data.d * mean * math.exp(per_edge * found.weights.nnz)
-        return Candidate(found.order, found.weights, rounded_loss(loss, data.count * data.d))
+        typical = task.score.typical_variance(v) if len(v) else 0.0
+        loss = penalised_loss(typical, found.weights.nnz, state.penalty, data.count, data.d)
+        return Candidate(found.order, found.weights, loss)
 
     def _count(self, state: State) -> tuple[State, Progress]:
-        steps = 0 if state.net is None else state.net.counters[0]
-        return state._replace(steps=steps), Progress(steps, 0)
+        state = state._replace(steps=_sweeps(state))
+        return state, Progress(state.steps, 0)
 
 
-def _listing_threshold(data: Correlations, penalty: float) -> float:
-    """A squared correlation worth listing: at 100,000 columns four standard errors away from zero."""
-    return penalty / (2 * data.count)
+def _sweeps(state: State) -> int:
+    """Those of all networks."""
+    return state.starts.sweeps + (0 if state.net is None else int(state.net.counters[0]))

@@ -46,6 +46,17 @@ class Policy:
     neighbours: int = 2
 
 
+def penalised_loss(typical_variance: float, edges: int, penalty: float, count: float, d: int) -> float:
+    """½ d · v̄ · exp(c |E| / (n d)), up to the smallest gain: its logarithm is the score, for each row and node.
+
+    Examples
+    --------
+    >>> round(penalised_loss(2.0, 0, 10.0, 100, 5), 6), penalised_loss(2.0, 3, 10.0, 100, 5) > 5
+    (5.0, True)
+    """
+    return rounded_loss(0.5 * d * typical_variance * math.exp(penalty * edges / (count * d)), count * d)
+
+
 def rounded_loss(loss: float, numbers: float) -> float:
     """The loss, whose logarithm is the score of each of that many numbers, up to the smallest gain.
 

@@ -1,0 +1,88 @@
+"""Other starts of a long search under the unequal score: the better end is kept, in any units, across checkpoints."""
+
+import numpy as np
+import pytest
+
+from psidag.data.sources import Table
+from psidag.engines import starts
+from psidag.engines.sparse import Sparse
+from psidag.graph.constraints import unconstrained
+from psidag.run.loop import Task, run
+from psidag.scores.gaussian import UNEQUAL
+from psidag.simulate import simulate
+from psidag.system.parallel import workers
+
+STRONG = ((-2.0, -0.05), (0.05, 2.0))
+
+
+def rows(seed=0, d=40, n=1000):
+    scale = np.random.default_rng(seed).uniform(0.5, 2, d)
+    return simulate("ER8", n=n, d=d, seed=seed, ranges=STRONG, scale=scale).X
+
+
+def task(X, pool):
+    source = Table(X, [f"x{i}" for i in range(X.shape[1])])
+    return Task(source, unconstrained(source.names), np.random.default_rng(0), pool, UNEQUAL)
+
+
+def learned(X, engine=None):
+    with workers(1) as pool:
+        return run(engine or Sparse(restarts=1), task(X, pool)).candidate
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """However short the search was."""
+    monkeypatch.setattr(starts, "_WORTH", 0.0)
+
+
+def test_other_starts_never_end_higher(always, monkeypatch):
+    lower = 0
+    for seed in range(6):
+        X = rows(seed)
+        with_starts = learned(X).loss
+        with monkeypatch.context() as none:
+            none.setattr(starts, "_MOST", 0)
+            without = learned(X).loss
+        assert with_starts <= without * (1 + 1e-9)
+        lower += with_starts < without * (1 - 1e-6)
+    assert lower > 0
+
+
+def test_units_do_not_matter(always):
+    X = rows(1)
+    one, other = learned(X), learned(X * np.geomspace(1e-3, 1e3, X.shape[1]))
+    assert np.array_equal(one.weights.toarray() != 0, other.weights.toarray() != 0)
+
+
+def test_fewer_rows_than_columns_are_no_obstacle(always):
+    assert learned(rows(2, d=40, n=35)).weights.nnz > 0
+
+
+def test_a_search_goes_on_from_a_checkpoint_in_any_start(always):
+    X, engine = rows(3, d=25), Sparse(restarts=1)
+    ends = []
+    for restored in (False, True):
+        with workers(1) as pool:
+            job = task(X, pool)
+            state, made, finished = engine.init(job), set(), None
+            while finished is None:
+                state, progress = engine.step(job, state)
+                finished = progress.finished
+                made.add(state.starts.made)
+                if restored:
+                    state = engine.restore(job, engine.dump(state))
+            assert len(made) > 2
+            ends.append(engine.conclude(job, state))
+    np.testing.assert_array_equal(ends[0].weights.toarray(), ends[1].weights.toarray())
+
+
+def test_a_search_without_restarts_has_one_start(always):
+    X, engine = rows(4, d=20), Sparse(restarts=0)
+    with workers(1) as pool:
+        job = task(X, pool)
+        state, finished = engine.init(job), None
+        while finished is None:
+            state, progress = engine.step(job, state)
+            finished = progress.finished
+    assert state.starts.made == 0
