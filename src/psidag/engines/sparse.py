@@ -101,7 +101,8 @@ class Sparse:
     from 4,000 columns on by way of lists of correlated columns; under the unequal score it is the empty graph, at 512c,
     with the columns in a sequence of their own, so that it does not matter how they stand in the table; the search is
     repeated from random members of the equivalence class until ``quiet_rounds`` of them in a row have
-    led nowhere, and begun again elsewhere if it took long (:mod:`psidag.engines.starts`). A search that is given a graph (``Task.start``) begins there, at the last level, with long walks.
+    led nowhere, and begun again elsewhere if it took long (:mod:`psidag.engines.starts`). A search that is given a
+    graph (``Task.start``) begins there, at the last level, with long walks.
 
     Parameters
     ----------
