@@ -81,7 +81,7 @@ def row(d: int, ours: dict, best: dict | None) -> None:
 def learn(arguments: argparse.Namespace) -> dict:
     problem = problem_of(arguments)
     engine = Sparse(max_memory=arguments.max_memory)
-    expected = forecast(ROWS, problem.d, engine)
+    expected = forecast(ROWS, problem.d, engine, problem.X)
     wall, processor = time.perf_counter(), time.process_time()
     solution = learn_dag(problem.X, engine, random_state=0)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor

@@ -1,11 +1,13 @@
 """What a forecast must get right whatever the machine: what grows with what."""
 
+import numpy as np
 import pytest
 
 import psidag.learning.forecast as module
 from psidag.engines.exact import Exact
 from psidag.engines.sparse import Sparse
 from psidag.learning.forecast import Pace, forecast, measure_pace
+from psidag.simulate import simulate
 
 MEASURE, COMPARE = measure_pace, module._comparisons
 
@@ -31,6 +33,18 @@ def test_blocks_need_less_memory_than_the_matrix_and_time_by_the_square(monkeypa
     assert 3.5 < seconds[1] / seconds[0] < 4
     monkeypatch.setattr(module, "_comparisons", lambda: 1e10)
     assert forecast(2000, 30_000, Sparse(max_memory=0)).seconds > blocks.seconds
+
+
+def test_hubs_in_the_table_take_longer():
+    seconds = {}
+    for graph in ("ER2", "SF4"):
+        X = simulate(graph, 800, d=2000, seed=5, dtype=np.float32).X
+        seconds[graph] = forecast(800, 2000, Sparse(max_memory=0), X).seconds
+    blind = forecast(800, 2000, Sparse(max_memory=0)).seconds
+    assert blind <= seconds["ER2"] < 2 * blind
+    assert seconds["SF4"] > 2 * seconds["ER2"]
+    # Nothing to compare, nothing found.
+    assert forecast(800, 2000, Sparse(max_memory=0), np.zeros((800, 2000))).seconds == pytest.approx(blind)
 
 
 def test_an_order_by_variance_is_cheaper_than_gradients():

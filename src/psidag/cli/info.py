@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, get_args
 
+import numpy as np
+
 from psidag.cli import graphs
 from psidag.cli.app import app
 from psidag.cli.console import in_flags, say, say_json
@@ -83,7 +85,9 @@ def info(
         shared = ("collinear", "nearly", "combinations", "sd_range", "r2_range", "r2_median")
         found = found._replace(**{key: getattr(seen, key) for key in shared})
     where = "" if together == found.rows else f" in the {together:,} rows that have all numbers"
-    expected = forecast(max(found.rows, 1), len(data.names)) if len(data.names) > 1 else None
+    # A look at gaps would tell nothing of hubs.
+    rows_seen = data.X if isinstance(data.X, np.ndarray) and together == found.rows else None
+    expected = forecast(max(found.rows, 1), len(data.names), table=rows_seen) if len(data.names) > 1 else None
     flags = [*_flag("--columns", columns), *_flag("--exclude", drop), *([] if rows is None else ["--rows", rows])]
     command = next_command(table, flags, found, checkup, data.text, chooses_noise="auto" in get_args(NoiseName))
     if as_json:

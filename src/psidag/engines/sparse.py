@@ -40,6 +40,7 @@ from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
 from psidag.scores.policy import SMALLEST_GAIN, penalised_loss
 from psidag.search._network import Network, drain, resample
+from psidag.stages.parent_limit import limit_remarks
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import most_parents, search_penalty
 from psidag.system.errors import InputError
@@ -229,7 +230,8 @@ class Sparse:
         known = task.constraints
         found = regressions(state.data, known.with_required(best.weights), task.workers)
         fitted = found.fitted(state.data, known, f"by evidence in the search, penalty {state.penalty:.2f}")
-        return Candidate(best.order, found.weights, best.loss, fitted)
+        said = limit_remarks(state.data, found.weights, best.order, known, state.penalty, self.max_parents)
+        return Candidate(best.order, found.weights, best.loss, fitted._replace(remarks=(*fitted.remarks, *said)))
 
     def standing(self, state: State) -> str:
         """Whether openings were still gaining when the search was stopped."""

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psidag.data.correlations import SINGLE_FROM, matrix_fits
-from psidag.data.sources import is_wide
+from psidag.data.sources import Rows, is_wide
 from psidag.engines.comparison import Compared
 from psidag.learning.plan import choose_engine
 from psidag.run.loop import Engine
@@ -28,6 +29,11 @@ _PER_NODE, _PER_PAIR_OF_NODES = 1.5e-4, 2e-8
 #: Where correlations are computed when they are needed: seconds per node and row, and how many pairs of columns are
 #: compared as a share of d²: half of them at first, the others for nodes whose parents have changed.
 _PER_NODE_AND_ROW, _SCANS = 2.5e-7, 0.9
+#: Where columns differ in how many others they are correlated with, hubs are behind it: the mean over the median up to
+#: which there are none, and how many times more the work of a node is for each unit beyond (benchmarks/huge.md).
+_EVEN, _HUBS = 1.25, 20.0
+#: Columns that are compared with all others to see that, and a squared correlation that counts, times the rows.
+_SAMPLED, _STANDS_OUT = 192, 15.0
 #: Columns and rows of a trial of that comparison, and nodes that one thread takes at a time.
 _TRIAL = (16384, 1024, 512)
 #: Bytes that a run takes whatever its size.
@@ -43,17 +49,24 @@ class Forecast(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How fast the machine is now: products a second in single precision, and how much slower it is than alone."""
+    """How fast the machine is now: products a second in single precision, and how much slower it is than alone.
+
+    ``unevenness`` is of the table: by how much more columns are correlated with others on average than at the median.
+    """
 
     flops: float
     slowdown: float
+    unevenness: float = 1.0
 
 
-def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
+def forecast(n: int, d: int, solver: str | Engine = "auto", table: Rows | None = None) -> Forecast | None:
     """Time and memory that learning from n rows of d columns will take on this machine, within a factor of two or so.
 
-    For sparse graphs; hubs take longer. The speed of the machine, as busy as it is, is measured by a few products.
-    None for an engine whose cost is not known beforehand.
+    The speed of the machine, as busy as it is, is measured by a few products. Without the ``table`` it is the time of
+    sparse graphs without hubs: of nodes with hundreds of parents nothing is known before a look at the rows. With it
+    some columns are compared with the others where correlations are not held, which tells scale-free graphs from random
+    ones. What it cannot know: how large the largest hubs are, whether noise variances turn out to be unequal (a second
+    search follows), and how busy the machine will be. None for an engine whose cost is not known beforehand.
 
     Examples
     --------
@@ -64,7 +77,11 @@ def forecast(n: int, d: int, solver: str | Engine = "auto") -> Forecast | None:
     seconds, memory = _SECONDS.get(engine.name), getattr(engine, "memory", None)
     if seconds is None or memory is None:
         return None
-    return Forecast(engine.name, seconds(engine, n, d, measure_pace()), memory(n, d) + _BASE_BYTES)
+    unevenness = 1.0
+    if table is not None and engine.name == "sparse" and _in_blocks(engine, n, d):
+        unevenness = _unevenness(table)
+    pace = measure_pace()._replace(unevenness=unevenness)
+    return Forecast(engine.name, seconds(engine, n, d, pace), memory(n, d) + _BASE_BYTES)
 
 
 def _stochastic(engine: Engine, n: int, d: int, pace: Pace) -> float:
@@ -84,8 +101,9 @@ def _exact(engine: Engine, n: int, d: int, pace: Pace) -> float:
 
 def _sparse(engine: Engine, n: int, d: int, pace: Pace) -> float:
     products = float(n) * d**2 / pace.flops
-    if is_wide(n, d) and not matrix_fits(d, getattr(engine, "max_memory", None)):
-        return _SCANS * n * float(d) ** 2 / _comparisons() + _PER_NODE_AND_ROW * n * d * pace.slowdown
+    if _in_blocks(engine, n, d):
+        nodes = _PER_NODE_AND_ROW * n * d * (1 + _HUBS * max(0.0, pace.unevenness - _EVEN))
+        return _SCANS * n * float(d) ** 2 / _comparisons() + nodes * pace.slowdown
     search = (_PER_NODE * d + _PER_PAIR_OF_NODES * float(d) ** 2) * pace.slowdown
     return (products if d >= SINGLE_FROM and is_wide(n, d) else 2 * products) + search
 
@@ -95,6 +113,28 @@ _SECONDS: dict[str, Callable[[Engine, int, int, Pace], float]] = {
     "sparse": _sparse,
     "stochastic": _stochastic,
 }
+
+
+def _in_blocks(engine: Engine, n: int, d: int) -> bool:
+    return is_wide(n, d) and not matrix_fits(d, getattr(engine, "max_memory", None))
+
+
+def _unevenness(table: Rows) -> float:
+    """The mean number of columns that one is correlated with over the median, of some columns spread over the table."""
+    n, d = table.shape
+    some = _unit(table[:, :: max(1, d // _SAMPLED)][:, :_SAMPLED])
+    counts = np.zeros(some.shape[1])
+    for part in tiles(d, 1024):
+        counts += (np.square(_unit(table[:, part]).T @ some) > _STANDS_OUT / n).sum(axis=0)
+    # Each is correlated with itself.
+    return float((counts.mean() - 1 + 1e-9) / max(float(np.median(counts)) - 1, 1.0))
+
+
+def _unit(columns: Rows) -> NDArray[np.float32]:
+    """Columns of unit length, without their means; constant ones stay zero."""
+    centred = np.asarray(columns, np.float32) - np.asarray(columns, np.float32).mean(axis=0)
+    length = np.linalg.norm(centred, axis=0)
+    return np.asarray(centred / np.where(length > 0, length, 1.0), np.float32)
 
 
 def _comparisons() -> float:

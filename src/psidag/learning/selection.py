@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from psidag.data.blocks import blocks
 from psidag.data.checks import data_warnings
+from psidag.data.correlations import Correlations
 from psidag.data.labelled import conditions_of
 from psidag.data.moments import Moments
 from psidag.data.sources import Source
@@ -26,6 +27,7 @@ from psidag.solution.diagnostics import noise_warnings
 from psidag.solution.noise import NoiseModel
 from psidag.stages.free_regressions import free_regressions
 from psidag.stages.model import correlations, evident_model
+from psidag.stages.parent_limit import limit_remarks
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import evidence_penalty
 from psidag.system.errors import DataWarning, InputError, is_number
@@ -87,18 +89,23 @@ def select_edges(
 
     Required edges stay, whatever the evidence and their size. A threshold takes memory in proportion to the edges.
     """
+    said: tuple[str, ...] = ()
     if threshold is None:
         moments = source.moments(threads)
         C, sd = correlations(moments)
         model = evident_model(C, sd, moments.count, candidate.order, constraints, threads.remote)
         edges = constraints.with_required(model.weights)
-        rule = f"by evidence within the order, penalty {evidence_penalty(moments.count, moments.d):.2f}"
+        price = evidence_penalty(moments.count, moments.d)
+        rule = f"by evidence within the order, penalty {price:.2f}"
+        held = Correlations(moments.count, moments.mean, sd, C)
+        said = limit_remarks(held, model.weights, candidate.order, constraints, price)
     else:
         edges = _by_size(candidate, threshold, constraints)
         rule = f"weights of at least {threshold:g}"
     data = blocks(source, threads)
     found = regressions(data, edges, threads, refit=threshold is None)
-    return found.weights, found.fitted(data, constraints, rule)
+    fitted = found.fitted(data, constraints, rule)
+    return found.weights, fitted._replace(remarks=(*fitted.remarks, *said))
 
 
 def squared_residuals_on_moments(
