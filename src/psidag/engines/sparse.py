@@ -252,22 +252,14 @@ class Sparse:
         level, levels = int(held["level"]), tuple(map(float, held["levels"]))
         if not 0 <= level < len(levels) or not all(0 <= price < math.inf for price in levels):
             raise ValueError("a level of the penalty that does not exist")
+        tried = frozenset(tuple(map(int, trial)) for trial in held["tried"])
         return state._replace(
-            net=net,
-            level=level,
-            levels=levels,
-            confirmed=bool(held["confirmed"]),
-            tried=frozenset(tuple(map(int, trial)) for trial in held["tried"]),
-            closed=stored_fits(held["closed"], d),
-            best=float(held["best"]),
-            quiet=int(held["quiet"]),
-            openings=stored_openings(held["openings"], d),
-            opening=bool(held["opening"]),
-            steps=int(held["steps"]),
+            net=net, level=level, levels=levels, confirmed=bool(held["confirmed"]), tried=tried,
+            closed=stored_fits(held["closed"], d), best=float(held["best"]), quiet=int(held["quiet"]),
+            openings=stored_openings(held["openings"], d), opening=bool(held["opening"]), steps=int(held["steps"]),
             starts=stored_starts(held["starts"], state.data, task.constraints),
-            near=stored_candidates(held["near"], d),
-            scan=stored_scan(held["scan"], d),
-        )
+            near=stored_candidates(held["near"], d), scan=stored_scan(held["scan"], d),
+        )  # fmt: skip
 
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data: correlations, or the columns that they come from, and the search."""
@@ -342,10 +334,9 @@ class Sparse:
         return state, Progress(state.steps, 0, candidate, math.nan, changed, finished)
 
     def _is_worth_another(self, task: Task, state: State, net: Network, loss: float) -> bool:
-        """Whether another start follows: the search took long, and the last start, or the one before, gained."""
+        """Whether another start is to follow."""
         over = task.start is not None or self.restarts == 0 or state.openings is not None
-        promising = task.score.policy.equivalent and (loss < state.starts.loss or state.starts.made == 1)
-        return promising and not over and worth_another(state.data, net, state.starts)
+        return task.score.policy.equivalent and not over and worth_another(state.data, net, loss, state.starts)
 
     def _start_again(self, task: Task, state: State, net: Network, loss: float) -> State:
         """The beginning of another search."""
@@ -401,8 +392,7 @@ class Sparse:
         return Candidate(found.order, found.weights, loss)
 
     def _count(self, state: State) -> tuple[State, Progress]:
-        state = state._replace(steps=_sweeps(state))
-        return state, Progress(state.steps, 0)
+        return state._replace(steps=_sweeps(state)), Progress(_sweeps(state), 0)
 
 
 def _sweeps(state: State) -> int:

@@ -55,9 +55,14 @@ class Starts(NamedTuple):
         return Starts(_MOST, None, self.loss, self.sweeps + sweeps, self.work + work), self.best, self.loss
 
 
-def worth_another(data: Correlations, net: Network, starts: Starts) -> bool:
-    """Whether the search took so long that one from an order costs little more."""
-    return can_order(data) and starts.made < _MOST and starts.work + net.counters[3] > _WORTH * data.d
+def worth_another(data: Correlations, net: Network, loss: float, starts: Starts) -> bool:
+    """Whether the search took so long that one from an order costs little more, and starts still gain.
+
+    The first of the other starts may be in vain: the next one has other units.
+    """
+    gained = loss < starts.loss or starts.made == 1
+    long = starts.work + net.counters[3] > _WORTH * data.d
+    return gained and long and can_order(data) and starts.made < _MOST
 
 
 def start_again(
