@@ -135,6 +135,8 @@ def test_what_runs_beyond_would_take_is_steps_times_pace():
     assert "27 s a step, and about 300,000 steps" in answer("DAGMA takes over 100", rows).numbers
     assert answer("DAGMA takes over 100", rows).answer == "confirmed"
     assert forecast(rows[:1], 3000) is None
+    kept = [dataclasses.replace(run(1000, 39_117, 1e3), gradients=1.9558e8)]
+    assert forecast([*rows[:3], *kept], 6000).timed_at == 1000
     table = forecast_table(rows)
     assert len(table) == 2
     assert table[1][0] == "ER2, gaussian, DAGMA"

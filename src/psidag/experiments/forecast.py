@@ -43,7 +43,8 @@ def forecast(runs: Sequence[Row], d: int) -> Forecast | None:
     The steps to the criterion go on by the power of d that fits their medians at all sizes that met it, or stay what
     they were if that falls; the seconds of a step are those at the size itself or, by the cube of d, at the largest.
     """
-    full = [row for row in runs if row.steps and row.gradients == row.steps * row.n]
+    # Tables keep five digits.
+    full = [row for row in runs if row.steps and math.isclose(row.gradients, row.steps * row.n, rel_tol=1e-4)]
     counted = {
         size: median(row.goal_gradients / row.n for row in group)
         for size, group in sorted(grouped((r for r in full if r.reached), lambda r: r.d).items())
