@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidag import DataWarning, learn_dag
+from psidag.learning.forecast import forecast
 from psidag.simulate import simulate
 
 warnings.simplefilter("ignore", DataWarning)
@@ -37,9 +38,12 @@ def main() -> None:
     rows, truth, run = (arguments.folder / f"{stem}{end}" for end in (".npy", "-truth.npz", ".run"))
     if not truth.exists():
         made(arguments, rows, truth)
+    table = np.load(rows, mmap_mode="r")
+    expected = forecast(*table.shape, "sparse", table)
+    print(f"forecast: {expected.seconds / 60:.0f} minutes, {expected.memory / 1e9:.1f} GB beside the data", flush=True)
     wall, processor = time.perf_counter(), time.process_time()
     solution = learn_dag(
-        np.load(rows, mmap_mode="r"), noise=arguments.noise, random_state=0, checkpoint=run, resume=True, progress=True
+        table, noise=arguments.noise, random_state=0, checkpoint=run, resume=True, progress=True
     )
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -1,5 +1,7 @@
 """Other starts of a long search under the unequal score: the better end is kept, in any units, across checkpoints."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_other_starts_never_end_higher(always, monkeypatch):
         X = rows(seed)
         with_starts = learned(X).loss
         with monkeypatch.context() as none:
-            none.setattr(starts, "_MOST", 0)
+            none.setattr(starts, "_WORTH", math.inf)
             without = learned(X).loss
         assert with_starts <= without * (1 + 1e-9)
         lower += with_starts < without * (1 - 1e-6)
@@ -59,30 +61,47 @@ def test_fewer_rows_than_columns_are_no_obstacle(always):
     assert learned(rows(2, d=40, n=35)).weights.nnz > 0
 
 
-def test_a_search_goes_on_from_a_checkpoint_in_any_start(always):
-    X, engine = rows(3, d=25), Sparse(restarts=1)
-    ends = []
-    for restored in (False, True):
-        with workers(1) as pool:
-            job = task(X, pool)
-            state, made, finished = engine.init(job), set(), None
-            while finished is None:
-                state, progress = engine.step(job, state)
-                finished = progress.finished
-                made.add(state.starts.made)
-                if restored:
-                    state = engine.restore(job, engine.dump(state))
-            assert len(made) > 2
-            ends.append(engine.conclude(job, state))
-    np.testing.assert_array_equal(ends[0].weights.toarray(), ends[1].weights.toarray())
-
-
-def test_a_search_without_restarts_has_one_start(always):
-    X, engine = rows(4, d=20), Sparse(restarts=0)
+def stepped(X, engine, restored=False):
+    """The states of a search, each out of a file if so asked."""
     with workers(1) as pool:
         job = task(X, pool)
         state, finished = engine.init(job), None
         while finished is None:
             state, progress = engine.step(job, state)
             finished = progress.finished
+            if restored:
+                state = engine.restore(job, engine.dump(state))
+            yield state, engine.conclude(job, state)
+
+
+@pytest.mark.parametrize("too_long", [0, math.inf])
+def test_a_search_goes_on_from_a_checkpoint_in_any_start(always, monkeypatch, too_long):
+    monkeypatch.setattr(starts, "_TOO_LONG", too_long)
+    X, ends = rows(3, d=25), []
+    for restored in (False, True):
+        found = list(stepped(X, Sparse(restarts=1), restored))
+        assert len({state.starts.made for state, _ in found}) > 2
+        ends.append(found[-1][1])
+    np.testing.assert_array_equal(ends[0].weights.toarray(), ends[1].weights.toarray())
+
+
+def test_a_first_search_that_was_cut_short_goes_on_if_nothing_is_better(monkeypatch):
+    went_on = 0
+    for seed in range(8):
+        X = rows(seed, d=20)
+        *_, (state, _) = stepped(X, Sparse(restarts=0))
+        monkeypatch.setattr(starts, "_TOO_LONG", 0.6 * state.net.counters[3] / 20)
+        found = list(stepped(X, Sparse(restarts=1)))
+        cut = [state.starts.cut for state, _ in found]
+        assert any(cut)
+        assert not cut[-1]
+        last = max(k for k, each in enumerate(cut) if each)
+        if found[last][0].starts.made == found[last + 1][0].starts.made and found[last + 1][0].starts.best is None:
+            went_on += 1
+            assert found[-1][1].loss < found[last][0].starts.loss
+    assert went_on > 0
+
+
+def test_a_search_without_restarts_has_one_start(always):
+    *_, (state, _) = stepped(rows(4, d=20), Sparse(restarts=0))
     assert state.starts.made == 0

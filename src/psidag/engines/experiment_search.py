@@ -14,7 +14,7 @@ from psidag.data.labelled import LabelledTable
 from psidag.engines.refining import Refining
 from psidag.engines.refining import State as RefiningState
 from psidag.engines.sparse import Sparse
-from psidag.engines.sparse import State as SparseState
+from psidag.engines.sparse_state import State as SparseState
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate
 from psidag.scores.gaussian import UNEQUAL

@@ -26,7 +26,7 @@ from psidag.engines.noise_choice import (
 )
 from psidag.engines.noise_state import KEPT, Phase, State, draws_of, stored_facts, stored_prior
 from psidag.engines.sparse import Sparse
-from psidag.engines.sparse import State as Searched
+from psidag.engines.sparse_state import State as Searched
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Fitted, Status, stored_candidate
 from psidag.scores.equality import LEVEL, equality_of

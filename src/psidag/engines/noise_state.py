@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from psidag.data.correlations import Correlations
 from psidag.data.rows_behind import RowsBehind
-from psidag.engines.sparse import State as Searched
+from psidag.engines.sparse_state import State as Searched
 from psidag.run.status import Candidate
 from psidag.scores.nearly_equal import Prior
 from psidag.solution.noise import NoiseModel

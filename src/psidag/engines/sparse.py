@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from psidag.data.correlations import SINGLE_FROM, Correlations, correlations, matrix_fits
 from psidag.data.sources import is_wide
 from psidag.engines.beginning import first_network, listing_threshold
 from psidag.engines.candidates import (
     EVERYONE,
-    Candidates,
     Scan,
     advance,
     first_scan,
     listed,
     parent_marks,
-    stored_candidates,
-    stored_scan,
 )
 from psidag.engines.comparison import Compared
 from psidag.engines.moves import (
     Fits,
     Objective,
-    Tried,
     add_edges,
     given_network,
     polish_hubs,
@@ -32,9 +28,9 @@ from psidag.engines.moves import (
     required_network,
     set_score,
 )
-from psidag.engines.network_state import dump_network, restore_network, stored_fits
-from psidag.engines.openings import Openings, before_openings, open_some, stored_openings
-from psidag.engines.starts import Starts, dump_starts, start_again, stored_starts, worth_another
+from psidag.engines.openings import Openings, before_openings, open_some
+from psidag.engines.sparse_state import State, dump_state, restored_state
+from psidag.engines.starts import Starts, start_again, takes_too_long, worth_another
 from psidag.graph.order import order_change
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
@@ -51,36 +47,6 @@ _SCANNED = 0.8
 _NODE_BYTES = 7000
 #: Sweeps per slice: a fraction of a second even with hubs.
 _SWEEPS = 256
-
-
-class State(NamedTuple):
-    """Where the search stands between two slices.
-
-    ``confirmed`` says that no node is left to which additions have not been looked for at this level; ``best`` is
-    the lowest score of the closing rounds and ``quiet`` how many of them have passed without a lower one;
-    ``openings`` are there once a search has ended, and ``opening`` says that more are to come. ``starts`` are
-    those before the one under way. Where correlations are
-    not held, ``near`` are the candidates listed so far, ``scan`` is the comparison under way that will add to them, and
-    ``compared`` are the columns as scans compare them.
-    """
-
-    data: Correlations
-    penalty: float
-    levels: tuple[float, ...]
-    net: Network | None = None
-    level: int = 0
-    confirmed: bool = False
-    best: float = math.inf
-    quiet: int = 0
-    tried: Tried = frozenset()
-    closed: Fits | None = None
-    openings: Openings | None = None
-    opening: bool = False
-    steps: int = 0
-    starts: Starts = Starts()
-    near: Candidates | None = None
-    scan: Scan | None = None
-    compared: Compared | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,26 +162,30 @@ class Sparse:
         """A slice of sweeps; when the queue is empty, additions; when there are none, the end of a round."""
         if state.scan is not None:
             return self._scan(task, state, state.scan)
-        if state.net is None:
+        net = state.net
+        if net is None:
             return self._begin(task, state), Progress(0, 0)
         if state.opening:
-            return self._open(task, state, state.net)
-        if state.net.waiting:
-            drain(state.data.entries, state.net, _SWEEPS)
+            return self._open(task, state, net)
+        if net.waiting:
+            drain(state.data.entries, net, _SWEEPS)
+            if self._may_start_again(task, state) and takes_too_long(state.data, net, state.starts):
+                loss = self._candidate(task, state, read(net, task.d)).loss
+                state = self._start_again(task, state, state.starts.after(net, loss, 0.0, cut=True))
             return self._count(state)
-        self._set_score(task, state, state.net)
-        if add_edges(state.data, state.net, task.workers, state.near or EVERYONE, state.compared):
+        self._set_score(task, state, net)
+        if add_edges(state.data, net, task.workers, state.near or EVERYONE, state.compared):
             return self._count(state._replace(confirmed=False))
         last = state.level + 1 == len(state.levels)
         if last and state.data.matrix is None and state.near is not None:
-            fits = read(state.net, task.d)
+            fits = read(net, task.d)
             level = _SCANNED * self._objective(task, state).least_gain(state.data, fits)
             unseen = state.near.unseen(fits.weights, level)
             if len(unseen):
                 return self._count(state._replace(scan=Scan(unseen, level[unseen])))
         if last and not state.confirmed:
-            return self._confirm(task, state, state.net)
-        return self._close(task, state, state.net, last)
+            return self._confirm(task, state, net)
+        return self._close(task, state, net, last)
 
     def conclude(self, task: Task, state: State) -> Candidate:
         """The network as it stands, or the required edges if there is none yet."""
@@ -239,27 +209,11 @@ class Sparse:
 
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
-        kept = state._asdict()
-        for found_again in ("data", "penalty", "compared"):
-            del kept[found_again]
-        net = None if state.net is None else dump_network(state.net, state.data.d)
-        return kept | {"net": net, "starts": dump_starts(state.starts, state.data.d)}
+        return dump_state(state)
 
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
-        state, d = self.init(task), task.d
-        net = None if held["net"] is None else restore_network(state.data, task.constraints, held["net"])
-        level, levels = int(held["level"]), tuple(map(float, held["levels"]))
-        if not 0 <= level < len(levels) or not all(0 <= price < math.inf for price in levels):
-            raise ValueError("a level of the penalty that does not exist")
-        tried = frozenset(tuple(map(int, trial)) for trial in held["tried"])
-        return state._replace(
-            net=net, level=level, levels=levels, confirmed=bool(held["confirmed"]), tried=tried,
-            closed=stored_fits(held["closed"], d), best=float(held["best"]), quiet=int(held["quiet"]),
-            openings=stored_openings(held["openings"], d), opening=bool(held["opening"]), steps=int(held["steps"]),
-            starts=stored_starts(held["starts"], state.data, task.constraints),
-            near=stored_candidates(held["near"], d), scan=stored_scan(held["scan"], d),
-        )  # fmt: skip
+        return restored_state(self.init(task), held, task.constraints)
 
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data: correlations, or the columns that they come from, and the search."""
@@ -323,30 +277,41 @@ class Sparse:
             vain = state.starts.made > 0 and state.openings is None and candidate.loss >= state.starts.loss
             if task.score.policy.equivalent and state.quiet < self.quiet_rounds and not vain:
                 resample(state.data.entries, net, int(task.rng.integers(2**63)))
-            elif self._is_worth_another(task, state, net, candidate.loss):
-                state = self._start_again(task, state, net, candidate.loss)
             else:
-                starts, net, best = state.starts.best_of(net, candidate.loss)
-                state = state._replace(net=net, starts=starts, best=min(state.best, best))
-                openings = state.openings or before_openings(state.data, net, state.starts.work)
-                state = state._replace(openings=openings, opening=not openings.over(task.d, self.restarts))
-                finished = None if state.opening else self._converged(task, openings, state.penalty)
+                state, finished = self._ended(task, state, net, candidate.loss)
         return state, Progress(state.steps, 0, candidate, math.nan, changed, finished)
 
-    def _is_worth_another(self, task: Task, state: State, net: Network, loss: float) -> bool:
-        """Whether another start is to follow."""
-        over = task.start is not None or self.restarts == 0 or state.openings is not None
-        return task.score.policy.equivalent and not over and worth_another(state.data, net, loss, state.starts)
+    def _ended(self, task: Task, state: State, net: Network, loss: float) -> tuple[State, Status | None]:
+        """What follows where rounds have led nowhere: another start, openings, or the end."""
+        if self._may_start_again(task, state):
+            starts = state.starts.after(net, loss, state.penalty / (state.data.count * task.d))
+            if worth_another(state.data, starts):
+                return self._start_again(task, state, starts), None
+            unfinished, (starts, net) = starts.cut, starts.ended()
+            state = state._replace(net=net, starts=starts, best=min(state.best, starts.loss))
+            if unfinished:
+                return self._look_anew(task, state, net), None
+        openings = state.openings or before_openings(state.data, net, state.starts.work)
+        state = state._replace(openings=openings, opening=not openings.over(task.d, self.restarts))
+        return state, None if state.opening else self._converged(task, openings, state.penalty)
 
-    def _start_again(self, task: Task, state: State, net: Network, loss: float) -> State:
+    def _may_start_again(self, task: Task, state: State) -> bool:
+        over = task.start is not None or self.restarts == 0 or state.openings is not None
+        return task.score.policy.equivalent and not over
+
+    def _start_again(self, task: Task, state: State, starts: Starts) -> State:
         """The beginning of another search."""
-        known, starts = task.constraints, state.starts.after(net, loss)
-        graph = start_again(state.data, starts, self._objective(task, state), known, task.workers)
-        net = given_network(state.data, graph, known)
-        state = state._replace(net=net, starts=starts, confirmed=False, best=math.inf, quiet=0, tried=frozenset())
+        known, level = task.constraints, len(state.levels) - 1
+        state = state._replace(level=level, starts=starts._replace(made=starts.made + 1))
+        graph = start_again(state.data, starts, self._objective(task, state), known, task.workers, task.rng)
+        return self._look_anew(task, state, given_network(state.data, graph, known))
+
+    def _look_anew(self, task: Task, state: State, net: Network) -> State:
+        """The state before a search at the last level that goes through all nodes of a network."""
         self._set_score(task, state, net)
         net.set_stale()
-        return state
+        net.queue_all()
+        return state._replace(net=net, confirmed=False, best=math.inf, quiet=0, tried=frozenset())
 
     def _open(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """A slice of openings; if they have led to a lower score, all nodes are looked at once more at the end."""

@@ -24,57 +24,82 @@ from psidag.search._network import Network
 from psidag.system.parallel import Workers
 
 #: Starts beside the first, at the most (benchmarks/stuck.md has what each brings).
-_MOST = 4
-#: Work of the search for each column from which on an order, and a first round from it, are a small addition.
-_WORTH = 6e5
+_MOST = 60
+#: Work of the search for each column from which on an order, and a first round from it, are a small addition, and from
+#: which on the first search is cut short.
+_WORTH, _TOO_LONG = 4e5, 1.2e6
+#: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it.
+_IN_VAIN, _SHARE = 6, 0.5
+#: About so many columns get other units at random, by factors with a logarithm of this standard deviation.
+_FEW, _SPREAD = 10, 1.0
 
 
 class Starts(NamedTuple):
     """The starts before the one under way.
 
-    ``best`` is the network that the best of them has led to, with its ``loss``; ``made`` how many others than the first
-    have been begun; ``sweeps`` and ``work`` are those of all networks but the one under way.
+    ``best`` is the network that the best of them has led to, with its ``loss``, and ``cut`` whether it was cut short;
+    ``made`` is how many others than the first have been begun, and ``idle`` how many of them since a gain; ``sweeps``
+    and ``work`` are those of all networks but the one under way, ``used`` is the work up to the last gain.
     """
 
     made: int = 0
+    idle: int = 0
     best: Network | None = None
     loss: float = math.inf
     sweeps: int = 0
     work: float = 0.0
+    used: float = 0.0
+    cut: bool = False
 
-    def after(self, net: Network, loss: float) -> Starts:
-        """What is known when this network has come to its end and another start follows."""
-        best, least = (net, loss) if loss < self.loss else (self.best, self.loss)
-        return Starts(self.made + 1, best, least, self.sweeps + net.counters[0], self.work + net.counters[3])
+    def after(self, net: Network, loss: float, least_share: float, cut: bool = False) -> Starts:
+        """What is known at the end of a search, or where it is cut short; a gain is more than this share of the loss."""
+        gained, work = loss * (1 + least_share) < self.loss, self.work + net.counters[3]
+        best, least, cut = (net, loss, cut) if loss < self.loss else (self.best, self.loss, self.cut)
+        idle, used = (0, work) if gained else (self.idle + 1, self.used)
+        return Starts(self.made, idle, best, least, self.sweeps + net.counters[0], work, used, cut)
 
-    def best_of(self, net: Network, loss: float) -> tuple[Starts, Network, float]:
-        """There are no more starts: the best network, this one or one before, and its loss."""
-        if self.best is None or loss < self.loss:
-            return self._replace(best=None), net, loss
-        sweeps, work = (net.counters[k] - self.best.counters[k] for k in (0, 3))
-        return Starts(_MOST, None, self.loss, self.sweeps + sweeps, self.work + work), self.best, self.loss
+    def ended(self) -> tuple[Starts, Network]:
+        """There are no more starts for now: the work and sweeps of all networks but the best, and that one."""
+        assert self.best is not None
+        sweeps, work = self.sweeps - self.best.counters[0], self.work - self.best.counters[3]
+        loss = math.inf if self.cut else self.loss
+        return self._replace(best=None, loss=loss, sweeps=sweeps, work=work, cut=False), self.best
 
 
-def worth_another(data: Correlations, net: Network, loss: float, starts: Starts) -> bool:
-    """Whether the search took so long that one from an order costs little more, and starts still gain.
+def takes_too_long(data: Correlations, net: Network, starts: Starts) -> bool:
+    """Whether the first search is to be left for one from an order."""
+    return starts.made == 0 and net.counters[3] > _TOO_LONG * data.d and can_order(data)
 
-    The first of the other starts may be in vain: the next one has other units.
-    """
-    gained = loss < starts.loss or starts.made == 1
-    long = starts.work + net.counters[3] > _WORTH * data.d
-    return gained and long and can_order(data) and starts.made < _MOST
+
+def worth_another(data: Correlations, starts: Starts) -> bool:
+    """Whether the search took so long that one from an order costs little more, and starts still gain."""
+    if starts.made == 0:
+        return starts.work > _WORTH * data.d and can_order(data)
+    if starts.made == 1:
+        return True
+    return starts.made < _MOST and starts.idle < _IN_VAIN and starts.work - starts.used < _SHARE * starts.used
 
 
 def start_again(
-    data: Correlations, starts: Starts, objective: Objective, constraints: BoundConstraints, workers: Workers
+    data: Correlations,
+    starts: Starts,
+    objective: Objective,
+    constraints: BoundConstraints,
+    workers: Workers,
+    rng: np.random.Generator,
 ) -> sp.csr_array:
     """Parents selected in the order of variances given all nodes before, in units of what is left of each column.
 
-    At first of what all others leave, then of what the best graph so far does.
+    At first of what all others leave, then of what the best graph so far does; where that has led nowhere, in units
+    that differ from these at random, so that other nodes change places.
     """
     assert starts.best is not None
-    left = left_by_all(data) if starts.made == 1 else read(starts.best, data.d).residual_variance
+    left = left_by_all(data) if starts.made == 0 else read(starts.best, data.d).residual_variance
     unit = 1 / np.sqrt(np.where(left > 0, left, 1.0))
+    if starts.idle > 0 and starts.made > 1:
+        chosen = rng.random(data.d) < _FEW / data.d
+        # In the columns' own sequence: how they stand in the table does not matter.
+        unit[data.own_order] *= np.exp(chosen * rng.normal(0.0, _SPREAD, data.d))
     return ordered_graph(data, unit, objective.penalty, objective.max_parents, constraints, workers)
 
 
@@ -86,4 +111,7 @@ def dump_starts(starts: Starts, d: int) -> dict[str, Any]:
 def stored_starts(held: dict[str, Any], data: Correlations, constraints: BoundConstraints) -> Starts:
     """Starts out of a file."""
     best = None if held["best"] is None else restore_network(data, constraints, held["best"])
-    return Starts(int(held["made"]), best, float(held["loss"]), int(held["sweeps"]), float(held["work"]))
+    return Starts(
+        int(held["made"]), int(held["idle"]), best, float(held["loss"]), int(held["sweeps"]), float(held["work"]),
+        float(held["used"]), bool(held["cut"]),
+    )  # fmt: skip
