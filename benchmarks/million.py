@@ -42,9 +42,7 @@ def main() -> None:
     expected = forecast(*table.shape, "sparse", table)
     print(f"forecast: {expected.seconds / 60:.0f} minutes, {expected.memory / 1e9:.1f} GB beside the data", flush=True)
     wall, processor = time.perf_counter(), time.process_time()
-    solution = learn_dag(
-        table, noise=arguments.noise, random_state=0, checkpoint=run, resume=True, progress=True
-    )
+    solution = learn_dag(table, noise=arguments.noise, random_state=0, checkpoint=run, resume=True, progress=True)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{wall:.0f} s ({processor:.0f} s of the processor), peak {peak:.2f} GB; {solution.status}; {solution.noise}")

@@ -52,7 +52,7 @@ class Starts(NamedTuple):
     cut: bool = False
 
     def after(self, net: Network, loss: float, least_share: float, cut: bool = False) -> Starts:
-        """What is known at the end of a search, or where it is cut short; a gain is more than this share of the loss."""
+        """What is known where a search ends or is cut short; a gain is more than this share of the loss."""
         gained, work = loss * (1 + least_share) < self.loss, self.work + net.counters[3]
         best, least, cut = (net, loss, cut) if loss < self.loss else (self.best, self.loss, self.cut)
         idle, used = (0, work) if gained else (self.idle + 1, self.used)
