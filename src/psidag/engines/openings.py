@@ -19,6 +19,8 @@ from psidag.system.errors import listing
 #: Openings in a row without a gain may take twice the work of the search, up to half this many columns; less beyond, in
 #: proportion. The work of some hundredths of a second is never too much.
 _TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 1e7
+#: Once one was worth a penalty the search has been stuck, and may be so elsewhere: they may take so much more.
+_STUCK = 4.0
 #: An opening may take this share of that.
 _ONE = 0.125
 #: And there are never more of them in a row than this many, or than this many times the columns.
@@ -85,7 +87,7 @@ class Openings(NamedTuple):
 
     def patience(self, d: int) -> float:
         """The work that openings may take in a row without a gain; what led to gains counts as work of the search."""
-        share = min(_TWICE, (_COLUMNS / d) ** (2 if self.sound else 1))
+        share = min(_TWICE, (_COLUMNS / d) ** 2 if self.sound else (_STUCK if self.used else 1.0) * _COLUMNS / d)
         least = _LEAST_WORK * min(1.0, share) * (_SOUND if self.sound else 1.0)
         rough = 0.0 if self.back >= _BACK else _SMALL / d**2
         return max(least, rough, (self.own + self.used) * share)
@@ -194,7 +196,7 @@ def _suspicion(fits: Fits) -> Floats:
     """Odds of nodes by how many of their parents are parents of their parents, too; they sum to one, or are zero."""
     has = fits.weights.copy()
     has.data = np.ones_like(has.data)
-    triangles = np.square(np.asarray((has @ has).multiply(has).sum(axis=0), float).ravel())
+    triangles = np.asarray((has @ has).multiply(has).sum(axis=0), float).ravel()
     return np.asarray(triangles / max(triangles.sum(), 1.0))
 
 
