@@ -2,15 +2,19 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from psidag import Constraints, learn_dag
 from psidag.data.correlations import correlations
 from psidag.data.sources import Table
 from psidag.engines.beginning import has_rows_to_order, ordered_graph
 from psidag.engines.moves import grown_order
+from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import unconstrained
 from psidag.graph.metrics import shd
 from psidag.graph.order import positions
+from psidag.run.loop import Task, run
+from psidag.scores.named import as_score
 from psidag.simulate import simulate
 from psidag.stages.within_order import search_penalty, select_within
 from psidag.system.parallel import workers
@@ -61,3 +65,12 @@ def test_unequal_noise_is_not_called_a_stuck_search():
     noise = learn_dag(X, random_state=0).noise
     assert noise.chosen == "unequal"
     assert "stuck" not in noise.reason
+
+
+@pytest.mark.parametrize("noise", ["equal", "unequal"])
+def test_edges_of_a_given_graph_that_do_not_pay_are_left_out(noise):
+    source = table(np.random.default_rng(0).normal(size=(500, 6)))
+    chain = sp.csr_array(np.eye(6, k=1))
+    with workers(1) as pool:
+        task = Task(source, unconstrained(source.names), np.random.default_rng(0), pool, as_score(noise), chain)
+        assert run(Sparse(restarts=0), task).candidate.weights.nnz == 0

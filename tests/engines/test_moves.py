@@ -16,11 +16,11 @@ from psidag.engines.moves import (
     assign_parents,
     grown_order,
     outline,
-    polish_hubs,
     read,
     required_network,
     set_score,
 )
+from psidag.engines.polishing import polish_hubs
 from psidag.graph.constraints import unconstrained
 from psidag.graph.equivalence import cpdag
 from psidag.graph.order import positions

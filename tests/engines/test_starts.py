@@ -1,4 +1,4 @@
-"""Other starts of a long search under the unequal score: the better end is kept, in any units, across checkpoints."""
+"""Other starts of a search that may be stuck: the better end is kept, in any units, across checkpoints."""
 
 import math
 
@@ -10,7 +10,7 @@ from psidag.engines import starts
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import unconstrained
 from psidag.run.loop import Task, run
-from psidag.scores.gaussian import UNEQUAL
+from psidag.scores.gaussian import EQUAL, UNEQUAL
 from psidag.simulate import simulate
 from psidag.system.parallel import workers
 
@@ -22,9 +22,9 @@ def rows(seed=0, d=40, n=1000):
     return simulate("ER8", n=n, d=d, seed=seed, ranges=STRONG, scale=scale).X
 
 
-def task(X, pool):
+def task(X, pool, score=UNEQUAL):
     source = Table(X, [f"x{i}" for i in range(X.shape[1])])
-    return Task(source, unconstrained(source.names), np.random.default_rng(0), pool, UNEQUAL)
+    return Task(source, unconstrained(source.names), np.random.default_rng(0), pool, score)
 
 
 def learned(X, engine=None):
@@ -61,10 +61,10 @@ def test_fewer_rows_than_columns_are_no_obstacle(always):
     assert learned(rows(2, d=40, n=35)).weights.nnz > 0
 
 
-def stepped(X, engine, restored=False):
+def stepped(X, engine, restored=False, score=UNEQUAL):
     """The states of a search, each out of a file if so asked."""
     with workers(1) as pool:
-        job = task(X, pool)
+        job = task(X, pool, score)
         state, finished = engine.init(job), None
         while finished is None:
             state, progress = engine.step(job, state)
@@ -105,3 +105,15 @@ def test_a_first_search_that_was_cut_short_goes_on_if_nothing_is_better(monkeypa
 def test_a_search_without_restarts_has_one_start(always):
     *_, (state, _) = stepped(rows(4, d=20), Sparse(restarts=0))
     assert state.starts.made == 0
+
+
+def test_under_the_equal_score_small_tables_are_begun_again():
+    for seed in range(4):
+        X, ends = simulate("ER6", n=1000, d=30, seed=seed, ranges=STRONG).X, []
+        for restored in (False, True):
+            found = list(stepped(X, Sparse(restarts=1), restored, EQUAL))
+            assert max(state.starts.made for state, _ in found) > 0
+            ends.append(found[-1][1])
+        np.testing.assert_array_equal(ends[0].weights.toarray(), ends[1].weights.toarray())
+        *_, (_, alone) = stepped(X, Sparse(restarts=0), score=EQUAL)
+        assert ends[0].loss <= alone.loss * (1 + 1e-9)

@@ -8,9 +8,16 @@ from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
 from psidag.engines.candidates import Candidates, correlated
-from psidag.engines.moves import Objective, given_network, grown_order, required_network, select_parents
+from psidag.engines.moves import (
+    Objective,
+    given_network,
+    grown_order,
+    required_network,
+    select_parents,
+    set_score,
+)
 from psidag.graph.constraints import BoundConstraints
-from psidag.search._network import Network
+from psidag.search._network import Network, select_among
 from psidag.stages.residual_order import residual_variance_order
 from psidag.stages.within_order import select_within
 from psidag.system.parallel import Workers
@@ -34,7 +41,9 @@ def first_network(
 ) -> Network:
     """The network of the first level: of a given graph, of an order grown by residual variance, or without edges."""
     if start is not None:
-        return given_network(data, start, known)
+        net = given_network(data, start, known)
+        _drop_idle(data, net, objective)
+        return net
     if not objective.score.policy.grown:
         return required_network(data, known.nearest_order(data.own_order), known)
     if data.matrix is not None and data.d >= _LISTED_FROM:
@@ -43,6 +52,12 @@ def first_network(
     net = required_network(data, order, known)
     select_parents(data, net, objective, known, workers, near)
     return net
+
+
+def _drop_idle(data: Correlations, net: Network, objective: Objective) -> None:
+    """Take out edges that do not pay: moves of nodes along the order would leave them where they are."""
+    set_score(data, net, objective, 0.0, objective.max_parents)
+    select_among(data.entries, net, np.zeros(data.d + 1, np.int64), np.zeros(1, np.int32))
 
 
 def listing_threshold(data: Correlations, penalty: float) -> float:

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from psidag.data.correlations import Correlations
 from psidag.data.rows_behind import rows_behind
-from psidag.engines.beginning import can_order, has_rows_to_order, ordered_graph
 from psidag.engines.noise_choice import (
     clearly_equal,
     differs_too_little,
@@ -26,7 +25,6 @@ from psidag.engines.noise_choice import (
 )
 from psidag.engines.noise_state import KEPT, Phase, State, draws_of, stored_facts, stored_prior
 from psidag.engines.sparse import Sparse
-from psidag.engines.sparse_state import State as Searched
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Fitted, Status, stored_candidate
 from psidag.scores.equality import LEVEL, equality_of
@@ -160,7 +158,7 @@ class NoiseSearch:
         phase: Phase = held["phase"]
         best, equal, unequal = (stored_candidate(held[key], task.d) for key in ("best", "equal", "unequal"))
         search = self.search.restore(_task(task, phase), held["search"])
-        start = self._start(task, phase, search, unequal)
+        start = _start(phase, unequal)
         seed = int(held["seed"])
         draws = draws_of(seed, phase)
         draws.bit_generator.state = held["draws"]
@@ -180,7 +178,7 @@ class NoiseSearch:
 
     def _presentable(self, state: State) -> Candidate | None:
         """The graph to answer with if the search ends now."""
-        if state.phase == "ordered" or (state.phase == "unequal" and self.asked == "equal"):
+        if state.phase == "unequal" and self.asked == "equal":
             return state.equal
         if state.phase == "again":
             return state.equal if self.asked == "equal" else state.unequal
@@ -205,15 +203,8 @@ class NoiseSearch:
             if again and state.data.matrix is None and clearly_equal(_fitted(found), pooled_kurtosis(state.facts)):
                 return self._settle(task, state._replace(noise=differs_too_little(state.noise)), found)
             if again:
-                ordered = can_order(state.data) and has_rows_to_order(state.data)
-                return self._begin(task, state, "ordered" if ordered else "unequal")
-            return self._settle(task, state, found)
-        if state.phase == "ordered":
-            state = self._freed(task, state, found)
-            assert state.equal is not None
-            if state.noise.contradicted:
                 return self._begin(task, state, "unequal")
-            return self._settle(task, state, state.equal)
+            return self._settle(task, state, found)
         if state.phase == "unequal":
             state = state._replace(unequal=found)
             if state.equal is None:
@@ -223,18 +214,11 @@ class NoiseSearch:
 
     def _begin(self, task: Task, state: State, phase: Phase) -> tuple[State, bool]:
         """Another search over the same correlations."""
-        start = self._start(task, phase, state.search, state.unequal)
+        start = _start(phase, state.unequal)
         search = self.search.over(_task(task, phase, start), state.data, state.search)
         return state._replace(
             phase=phase, search=search, start=start, best=None, draws=draws_of(state.seed, phase)
         ), False  # fmt: skip
-
-    def _start(self, task: Task, phase: Phase, search: Searched, unequal: Candidate | None) -> sp.csr_array | None:
-        """The graph at which the search of a phase begins, if it is not the search's own."""
-        if phase == "ordered":
-            data, most = search.data, self._most_parents(search.data)
-            return ordered_graph(data, data.sd, search.penalty, most, task.constraints, task.workers)
-        return unequal.weights if phase == "again" and unequal is not None else None
 
     def _most_parents(self, data: Correlations) -> int:
         return most_parents(data.count) if self.search.max_parents is None else self.search.max_parents
@@ -363,6 +347,11 @@ class NoiseSearch:
 def _task(task: Task, phase: Phase, start: sp.csr_array | None = None) -> Task:
     """The task of a search: its score, and where it begins."""
     return replace(task, score=UNEQUAL if phase in ("unequal", "refined") else EQUAL, start=start)
+
+
+def _start(phase: Phase, unequal: Candidate | None) -> sp.csr_array | None:
+    """The graph at which the search of a phase begins, if it is not the search's own."""
+    return unequal.weights if phase == "again" and unequal is not None else None
 
 
 def _ones(weights: sp.csr_array) -> sp.csr_array:

@@ -17,9 +17,8 @@ from psidag.stages.noise_facts import NoiseFacts
 from psidag.stages.refinement import Climb
 from psidag.system.tree import stored_array
 
-#: The equal score, the unequal score, the equal one begun at the graph of the unequal one, a score of residuals, the
-#: equal score begun at parents in the order of variances given all nodes before.
-Phase = Literal["equal", "unequal", "again", "refined", "ordered"]
+#: The equal score, the unequal score, the equal one begun at the graph of the unequal one, a score of residuals.
+Phase = Literal["equal", "unequal", "again", "refined"]
 
 
 class State(NamedTuple):

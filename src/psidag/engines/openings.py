@@ -137,14 +137,14 @@ def open_some(
     policy = objective.score.policy
     set_score(data, net, objective, *policy.opened)
     fits = read(net, data.d)
-    excess = _excess(data, objective, fits)
-    before = before._replace(sound=excess is not None and bool(excess.max() < 1 + math.sqrt(2 * math.log(data.d + 1))))
+    standing_out = excess(data, objective, fits)
+    before = before._replace(sound=sound(standing_out))
     most, most_work = max(_MOST, data.d * _MOST_PER_COLUMN), max(_SLICE, data.d * _SLICE_PER_COLUMN)
     patience = before.patience(data.d)
     each = max(before.work / before.made, 1.0) if before.made else most_work
     left = math.inf if wanted is not None else patience - before.idle_work
     few = int(min(most, max(1.0, min(most_work, left) / each), math.inf if wanted is None else wanted - before.made))
-    centres = _centres(fits, excess, few, rng)
+    centres = _centres(fits, standing_out, few, rng)
     changes, begun = np.zeros(few), net.counters[3]
     pairs = open_neighbourhoods(
         data.entries, net, centres.astype(np.int32), policy.neighbours, int(rng.integers(2**63)), objective.penalty,
@@ -169,12 +169,17 @@ def stored_openings(held: Any, d: int) -> Openings | None:
     )  # fmt: skip
 
 
-def _excess(data: Correlations, objective: Objective, fits: Fits) -> Floats | None:
+def excess(data: Correlations, objective: Objective, fits: Fits) -> Floats | None:
     """By how many standard errors residual variances stand out, under a score with known noise variances."""
     if objective.score.own_variances:
         return None
     known = objective.known_variance(data, fits.residual_variance)
     return np.asarray((fits.residual_variance / known - 1) / math.sqrt(2 / objective.n))
+
+
+def sound(excess: Floats | None) -> bool:
+    """Whether no residual variance stands out by more than chance."""
+    return excess is not None and bool(excess.max() < 1 + math.sqrt(2 * math.log(len(excess) + 1)))
 
 
 def _centres(fits: Fits, excess: Floats | None, few: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -23,12 +23,12 @@ from psidag.engines.moves import (
     Objective,
     add_edges,
     given_network,
-    polish_hubs,
     read,
     required_network,
     set_score,
 )
 from psidag.engines.openings import Openings, before_openings, open_some
+from psidag.engines.polishing import change_two, polish_hubs
 from psidag.engines.sparse_state import State, dump_state, restored_state
 from psidag.engines.starts import Starts, start_again, takes_too_long, worth_another
 from psidag.graph.order import order_change
@@ -63,12 +63,13 @@ class Sparse:
        their parents (re-insertion), until no node has a better place;
     2. every node is offered all nodes that are no descendants as new parents, wherever in the order they stand.
 
-    At the last level all parents are selected once more from none, which frees hubs that have collected a bad set.
+    At the last level all parents are selected once more from none, which frees hubs that have collected a bad set, and
+    every node is offered two new parents at once, and one in the place of another.
     Under the equal score the start is the order grown by residual variance with the parents selected in it, at 8c,
     from 4,000 columns on by way of lists of correlated columns; under the unequal score it is the empty graph, at 512c,
     with the columns in a sequence of their own, so that it does not matter how they stand in the table; the search is
     repeated from random members of the equivalence class until ``quiet_rounds`` of them in a row have
-    led nowhere, and begun again elsewhere if it took long (:mod:`psidag.engines.starts`). A search that is given a
+    led nowhere. It begins again elsewhere if it may be stuck (:mod:`psidag.engines.starts`). A search that is given a
     graph (``Task.start``) begins there, at the last level, with long walks.
 
     Parameters
@@ -169,7 +170,8 @@ class Sparse:
             return self._open(task, state, net)
         if net.waiting:
             drain(state.data.entries, net, _SWEEPS)
-            if self._may_start_again(task, state) and takes_too_long(state.data, net, state.starts):
+            objective = self._objective(task, state)
+            if self._may_start_again(task, state) and takes_too_long(state.data, net, state.starts, objective):
                 loss = self._candidate(task, state, read(net, task.d)).loss
                 state = self._start_again(task, state, state.starts.after(net, loss, 0.0, cut=True))
             return self._count(state)
@@ -185,6 +187,8 @@ class Sparse:
                 return self._count(state._replace(scan=Scan(unseen, level[unseen])))
         if last and not state.confirmed:
             return self._confirm(task, state, net)
+        if last and change_two(state.data, net):
+            return self._count(state)
         return self._close(task, state, net, last)
 
     def conclude(self, task: Task, state: State) -> Candidate:
@@ -249,7 +253,7 @@ class Sparse:
 
     def _confirm(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
         """Where nothing seems left to do: look at hubs, and at last once more at everything."""
-        objective, (_, least) = self._objective(task, state), self._limits(task)
+        objective, (_, least) = self._objective(task, state), self._limits(task, state)
         tried, gained = polish_hubs(state.data, net, objective, task.constraints, task.workers, least, state.tried)
         if not gained and tried == state.tried:
             # Nodes that were descendants when a node was last looked at may no longer be.
@@ -285,7 +289,7 @@ class Sparse:
         """What follows where rounds have led nowhere: another start, openings, or the end."""
         if self._may_start_again(task, state):
             starts = state.starts.after(net, loss, state.penalty / (state.data.count * task.d))
-            if worth_another(state.data, starts):
+            if worth_another(state.data, starts, self._objective(task, state)):
                 return self._start_again(task, state, starts), None
             unfinished, (starts, net) = starts.cut, starts.ended()
             state = state._replace(net=net, starts=starts, best=min(state.best, starts.loss))
@@ -296,8 +300,7 @@ class Sparse:
         return state, None if state.opening else self._converged(task, openings, state.penalty)
 
     def _may_start_again(self, task: Task, state: State) -> bool:
-        over = task.start is not None or self.restarts == 0 or state.openings is not None
-        return task.score.policy.equivalent and not over
+        return task.start is None and self.restarts != 0 and state.openings is None
 
     def _start_again(self, task: Task, state: State, starts: Starts) -> State:
         """The beginning of another search."""
@@ -335,10 +338,11 @@ class Sparse:
     def _converged(self, task: Task, openings: Openings, penalty: float) -> Status:
         return Status("converged", openings.message(penalty, task.source.names))
 
-    def _limits(self, task: Task) -> tuple[float, int]:
+    def _limits(self, task: Task, state: State) -> tuple[float, int]:
         """How far a walk goes: in penalties, and in new parents of one node."""
         policy = task.score.policy
-        reach, additions = (policy.reach, policy.additions) if task.start is None else policy.far
+        own = task.start is None and not state.starts.made
+        reach, additions = (policy.reach, policy.additions) if own else policy.far
         return self.reach or reach, self.max_additions or additions
 
     def _objective(self, task: Task, state: State) -> Objective:
@@ -346,7 +350,7 @@ class Sparse:
         return Objective(task.score, state.data.count, state.levels[state.level], cap)
 
     def _set_score(self, task: Task, state: State, net: Network) -> None:
-        set_score(state.data, net, self._objective(task, state), *self._limits(task))
+        set_score(state.data, net, self._objective(task, state), *self._limits(task, state))
 
     def _candidate(self, task: Task, state: State, found: Fits) -> Candidate:
         """The network as a DAG, on the scale of the correlations, with its penalised loss in that of the data."""

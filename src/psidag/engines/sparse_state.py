@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from psidag.data.correlations import Correlations
 from psidag.engines.candidates import Candidates, Scan, stored_candidates, stored_scan
 from psidag.engines.comparison import Compared
-from psidag.engines.moves import Fits, Tried
+from psidag.engines.moves import Fits
 from psidag.engines.network_state import dump_network, restore_network, stored_fits
 from psidag.engines.openings import Openings, stored_openings
+from psidag.engines.polishing import Tried
 from psidag.engines.starts import Starts, dump_starts, stored_starts
 from psidag.graph.constraints import BoundConstraints
 from psidag.search._network import Network

@@ -1,10 +1,13 @@
-"""Other starts for a search that took long: orders by variance, in units in which variances say something.
+"""Other starts for a search that may be stuck: orders by variance, in units in which variances say something.
+
+Under the equal score the first order grows with few parents for each node. Where graphs are dense and effects strong
+that goes wrong, and the order of lowest variance given *all* nodes before does not.
 
 Under the unequal score graphs are found along the prices of an edge, from the empty one on. Where the truth is dense
 and effects are strong that takes long, and leads astray. Such graphs show in the variances: they grow along the order,
-by far more than noise differs from column to column. So the order of lowest variance given all nodes before is a good
-start if only columns are in units that do not depend on how they were measured: of what all others leave of each, or of
-what the graph that was found leaves, which is about its noise.
+by far more than noise differs from column to column. So the same order is a good start if only columns are in units
+that do not depend on how they were measured: of what all others leave of each, or of what the graph that was found
+leaves, which is about its noise.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from psidag.data.correlations import Correlations
-from psidag.engines.beginning import can_order, left_by_all, ordered_graph
+from psidag.engines.beginning import can_order, has_rows_to_order, left_by_all, ordered_graph
 from psidag.engines.moves import Objective, read
 from psidag.engines.network_state import dump_network, restore_network
+from psidag.engines.openings import excess, sound
 from psidag.graph.constraints import BoundConstraints
 from psidag.search._network import Network
 from psidag.system.parallel import Workers
@@ -31,7 +35,9 @@ _WORTH, _TOO_LONG = 4e5, 1.2e6
 #: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it.
 _IN_VAIN, _SHARE = 6, 0.5
 #: About so many columns get other units at random, by factors with a logarithm of this standard deviation.
-_FEW, _SPREAD = 10, 1.0
+_FEW, _SPREAD, _SPREAD_IF_EQUAL = 10, 1.0, 0.3
+#: Up to this many columns an order, and a search from it, are a matter of hundredths of a second.
+_SMALL = 250
 
 
 class Starts(NamedTuple):
@@ -66,18 +72,29 @@ class Starts(NamedTuple):
         return self._replace(best=None, loss=loss, sweeps=sweeps, work=work, cut=False), self.best
 
 
-def takes_too_long(data: Correlations, net: Network, starts: Starts) -> bool:
+def takes_too_long(data: Correlations, net: Network, starts: Starts, objective: Objective) -> bool:
     """Whether the first search is to be left for one from an order."""
-    return starts.made == 0 and net.counters[3] > _TOO_LONG * data.d and can_order(data)
+    if starts.made or not objective.score.own_variances:
+        return False
+    return net.counters[3] > _TOO_LONG * data.d and can_order(data)
 
 
-def worth_another(data: Correlations, starts: Starts) -> bool:
-    """Whether the search took so long that one from an order costs little more, and starts still gain."""
+def worth_another(data: Correlations, starts: Starts, objective: Objective) -> bool:
+    """Whether the first search may well be stuck, or starts still gain."""
+    unequal = objective.score.own_variances
     if starts.made == 0:
-        return starts.work > _WORTH * data.d and can_order(data)
-    if starts.made == 1:
+        assert starts.best is not None
+        if unequal:
+            return starts.work > _WORTH * data.d and can_order(data)
+        return has_rows_to_order(data) and can_order(data) and _doubtful(data, starts.best, objective)
+    if starts.made == 1 and unequal:
         return True
     return starts.made < _MOST and starts.idle < _IN_VAIN and starts.work - starts.used < _SHARE * starts.used
+
+
+def _doubtful(data: Correlations, net: Network, objective: Objective) -> bool:
+    """Whether residual variances say that a search under the equal score is stuck, or another one takes no time."""
+    return data.d <= _SMALL or not sound(excess(data, objective, read(net, data.d)))
 
 
 def start_again(
@@ -88,18 +105,22 @@ def start_again(
     workers: Workers,
     rng: np.random.Generator,
 ) -> sp.csr_array:
-    """Parents selected in the order of variances given all nodes before, in units of what is left of each column.
+    """Parents selected in the order of variances given all nodes before.
 
-    At first of what all others leave, then of what the best graph so far does; where that has led nowhere, in units
-    that differ from these at random, so that other nodes change places.
+    Under the equal score in the units of the data. Under the unequal one in units of what is left of each column, at
+    first by all others, then by the best graph so far. Where that has led nowhere, in units that differ from these at
+    random, so that other nodes change places.
     """
     assert starts.best is not None
-    left = left_by_all(data) if starts.made == 0 else read(starts.best, data.d).residual_variance
-    unit = 1 / np.sqrt(np.where(left > 0, left, 1.0))
-    if starts.idle > 0 and starts.made > 1:
+    if objective.score.own_variances:
+        left = left_by_all(data) if starts.made == 0 else read(starts.best, data.d).residual_variance
+        unit, spread = 1 / np.sqrt(np.where(left > 0, left, 1.0)), _SPREAD if starts.idle and starts.made > 1 else 0.0
+    else:
+        unit, spread = data.sd.copy(), _SPREAD_IF_EQUAL if starts.made else 0.0
+    if spread:
         chosen = rng.random(data.d) < _FEW / data.d
         # In the columns' own sequence: how they stand in the table does not matter.
-        unit[data.own_order] *= np.exp(chosen * rng.normal(0.0, _SPREAD, data.d))
+        unit[data.own_order] *= np.exp(chosen * rng.normal(0.0, spread, data.d))
     return ordered_graph(data, unit, objective.penalty, objective.max_parents, constraints, workers)
 
 

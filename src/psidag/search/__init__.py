@@ -6,10 +6,10 @@ What a reader should know before changing a line.
 O(k²) a change), ``_exact`` (the same where updates lose digits), ``_selection`` (the one forward-backward
 selection), ``_state`` (what is held; its smallest changes), ``_walk`` (re-insertion), ``_additions`` (new parents
 from anywhere), ``_listed`` (from lists, where no matrix is held), ``_look`` (additions to one node after the other),
-``_chance`` (random members of a class), ``_journal`` and ``_opening`` (restarts of a neighbourhood),
-``_record`` (to arrays and back), ``_check`` (the invariants). Python sees ``_network`` (the search), ``_grow`` (a
-first order), ``_select`` (selection within an order). What a node costs is in ``psidag/scores/_score.pxd`` and
-nowhere else.
+``_pairs`` (two edges at once), ``_chance`` (random members of a class), ``_journal`` and ``_opening`` (restarts of a
+neighbourhood), ``_record`` (to arrays and back), ``_check`` (the invariants). Python sees ``_network`` (the search),
+``_grow`` (a first order), ``_select`` (selection within an order). What a node costs is in
+``psidag/scores/_score.pxd`` and nowhere else.
 
 **Invariants,** true between any two calls from Python; ``Network.check`` tests them:
 

@@ -20,6 +20,7 @@ from psidag.search._listed cimport Lists, additions_listed
 from psidag.search._look cimport looking, take_found
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._opening cimport Trials, close_trials, open_around, open_trials
+from psidag.search._pairs cimport Pairs, change_pair, close_pairs, open_pairs
 from psidag.search._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
 from psidag.search._regression cimport FEW, WIDE, Regression, clear, copy, find, release
 from psidag.search._state cimport State, dequeue, enqueue, move_before, queue_touched, reselect, set_parents
@@ -287,6 +288,29 @@ def apply_additions(Entries S, Network net, const int32_t[::1] nodes, const int6
         for a in range(nodes.shape[0]):
             gained += take_found(base, s, nodes[a], &found[start[nodes[a]]], counts[nodes[a]])
         queue_touched(s)
+    return gained
+
+
+def change_pairs(Entries S, Network net, const int32_t[::1] nodes, int64_t most):
+    """Change two edges into a node at once where that pays, and one alone does not, in place; returns how many gained.
+
+    One node after the other is looked at until that has taken `most` work. The matrix must be held whole.
+    """
+    cdef State* s = &net.s
+    cdef Pairs pairs
+    cdef Py_ssize_t a, gained = 0
+    most += s.work
+    s.touched.size = 0
+    try:
+        with nogil:
+            open_pairs(&pairs, s.d)
+            for a in range(nodes.shape[0]):
+                if s.work > most:
+                    break
+                gained += change_pair(&S.matrix, s, &pairs, nodes[a])
+            queue_touched(s)
+    finally:
+        close_pairs(&pairs)
     return gained
 
 
