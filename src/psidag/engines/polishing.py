@@ -24,8 +24,9 @@ _TRIALS = 4
 _ALL_TRIALS, _COLUMNS_A_TRIAL = 256, 32
 #: Parents of a hub are selected anew among no more than about this many nodes.
 _AMONG = 2048
-#: Two edges at once are looked at with as much work as all else, up to this many columns; less beyond, in proportion.
-_FOR_TWO = 1000
+#: Two edges at once are looked at in tables of up to this many columns: it takes a time that grows with their square,
+#: and where there are many more some node gains in every round, and rounds do not end.
+_FOR_TWO, _FOR_TWO_AGAIN = 2000, 250
 
 #: One hub, or an edge between two.
 Trial: TypeAlias = tuple[int, ...]
@@ -144,14 +145,15 @@ def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: i
     return np.concatenate([order[: place[tail]], [*first, head, tail, *rest], order[place[head] + 1 :]]).astype(np.intp)
 
 
-def change_two(data: Correlations, net: Network) -> int:
+def change_two(data: Correlations, net: Network, quiet: int = 0) -> int:
     """Change two edges into a node at once, where that pays and one alone does not; returns how many nodes gained.
 
-    The nodes of most parents come first, until that has taken as much work as the search, or less for many columns.
+    The nodes of most parents come first, until that has taken as much work as the search. After quiet rounds, in which
+    the graph has changed within its class alone, only small tables are looked at.
     """
-    if data.matrix is None:
+    if data.matrix is None or data.d > (_FOR_TWO_AGAIN if quiet else _FOR_TWO):
         return 0
     parents, order = outline(net, data.d)[0], read(net, data.d).order.astype(np.int32)
     most_first = order[np.argsort(-parents[order], kind="stable")]
-    gained: int = change_pairs(data.entries, net, most_first, int(min(1.0, _FOR_TWO / data.d) * net.counters[3]))
+    gained: int = change_pairs(data.entries, net, most_first, int(net.counters[3]))
     return gained

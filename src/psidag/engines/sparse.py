@@ -187,7 +187,7 @@ class Sparse:
                 return self._count(state._replace(scan=Scan(unseen, level[unseen])))
         if last and not state.confirmed:
             return self._confirm(task, state, net)
-        if last and change_two(state.data, net):
+        if last and change_two(state.data, net, state.quiet):
             return self._count(state)
         return self._close(task, state, net, last)
 

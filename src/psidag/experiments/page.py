@@ -103,14 +103,14 @@ def write_page(experiments: Sequence[Experiment], preset: Preset, rows: Sequence
 def _rows_of(experiment: Experiment, preset: Preset, rows: Sequence[Row]) -> list[Row]:
     """The rows of an experiment's problems and methods, whichever run they come from."""
     wanted = {(cell.problem.name, cell.method) for cell in cells_of(experiment, preset)}
-    recorded = {(row.key[0], row.method) for row in rows if row.recorded and _belongs(row, experiment, preset)}
-    found = [row for row in rows if (row.key[0], row.method) in wanted | recorded]
+    beyond = {(row.key[0], row.method) for row in rows if _belongs(row, experiment, preset)}
+    found = [row for row in rows if (row.key[0], row.method) in wanted | beyond]
     rank = list(METHODS)
     return sorted(found, key=lambda row: (row.graph, row.d, row.noise, rank.index(row.method), row.seed))
 
 
 def _belongs(row: Row, experiment: Experiment, preset: Preset) -> bool:
-    """Whether a recorded row is of a problem that the experiment has at its full size."""
+    """Whether a row is of a problem that the experiment has at its full size, planned here or not."""
     return any(
         row.graph in block.graphs
         and row.noise in block.noises

@@ -294,12 +294,14 @@ def apply_additions(Entries S, Network net, const int32_t[::1] nodes, const int6
 def change_pairs(Entries S, Network net, const int32_t[::1] nodes, int64_t most):
     """Change two edges into a node at once where that pays, and one alone does not, in place; returns how many gained.
 
-    One node after the other is looked at until that has taken `most` work. The matrix must be held whole.
+    One node after the other is looked at until that has taken `most` work, which is not counted: how long a search took
+    says whether it may be stuck, and this does not. The matrix must be held whole.
     """
     cdef State* s = &net.s
     cdef Pairs pairs
     cdef Py_ssize_t a, gained = 0
-    most += s.work
+    cdef int64_t before = s.work
+    most += before
     s.touched.size = 0
     try:
         with nogil:
@@ -309,6 +311,7 @@ def change_pairs(Entries S, Network net, const int32_t[::1] nodes, int64_t most)
                     break
                 gained += change_pair(&S.matrix, s, &pairs, nodes[a])
             queue_touched(s)
+            s.work = before
     finally:
         close_pairs(&pairs)
     return gained

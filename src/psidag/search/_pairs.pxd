@@ -21,7 +21,7 @@ from psidag.search._state cimport State, doubt, move_before, node_cost, reselect
 
 cdef enum:
     FIRST = 8                   # nodes that are tried as the first of two, those that alone would gain most
-    ROWS = 16                   # multiplications of whole rows for one of the search, which are one by one
+    ROWS = 32                   # multiplications of whole rows for one of the search, which are one by one
 
 
 cdef struct Pairs:
