@@ -89,7 +89,9 @@ def test_openings_end_by_their_number_or_by_the_rule():
     assert not Openings(1e9, made=2).over(100, 3)
     assert not Openings(1e9, made=90, idle=30, idle_work=1.9e9, work=1.9e9).over(100, None)
     assert Openings(1e9, made=90, idle=30, idle_work=2.1e9, work=2.1e9).over(100, None)
-    assert Openings(1e9, made=90, idle=30, idle_work=2.1e9 / 8, work=2.1e9 / 8).over(1000, None)
+    assert not Openings(1e9, made=90, idle=30, idle_work=3.9e8, work=3.9e8).over(1000, None)
+    assert Openings(1e9, made=90, idle=30, idle_work=4.1e8, work=4.1e8).over(1000, None)
+    assert Openings(1e9, made=90, idle=30, idle_work=1e8, work=1e8).over(10_000, None)
     assert Openings(1e9, made=90, idle=100, back=10).over(3, None)
 
 
@@ -121,17 +123,18 @@ def test_openings_end_sooner_on_wide_tables_where_no_residual_variance_stands_ou
     assert some._replace(sound=True).over(1000, None)
 
 
-def test_a_gain_is_worth_its_share_of_a_penalty():
+def test_gains_that_come_to_a_penalty_together_are_worth_all_the_work_before_them():
     before = Openings(1.0, made=10, idle=10, back=4, idle_work=10.0, work=10.0)
 
-    def after(change, d=10):
-        return _counted(before, np.array([change]), 2.0, set(), 10.0, d)
+    def after(*changes):
+        return _counted(before, np.array(changes), 2.0, set(), 10.0)
 
-    assert after(-20.0)[:6] == (1.0, 11, 0, 0, 0.0, 12.0)
-    assert after(-5.0)[:6] == (1.0, 11, 11, 0, 6.0, 0.0)
-    assert after(-5.0, d=100).idle_work == 9.0
-    assert after(0.0)[:6] == (1.0, 11, 11, 5, 12.0, 0.0)
-    assert after(5.0)[:6] == (1.0, 11, 11, 4, 12.0, 0.0)
+    assert after(-20.0)[:7] == (1.0, 11, 0, 0, 0.0, 0.0, 12.0)
+    assert after(-5.0)[:7] == (1.0, 11, 11, 0, 12.0, 0.5, 0.0)
+    assert after(-5.0, -5.0)[:7] == (1.0, 12, 0, 0, 0.0, 0.0, 12.0)
+    assert after(-0.4)[:7] == (1.0, 11, 11, 5, 12.0, 0.0, 0.0)
+    assert after(0.0)[:7] == (1.0, 11, 11, 5, 12.0, 0.0, 0.0)
+    assert after(5.0)[:7] == (1.0, 11, 11, 4, 12.0, 0.0, 0.0)
     assert after(5.0).least == after(5.0).most == 5.0
     assert after(-5.0).gained == 5.0
     assert after(-5.0).fresh

@@ -39,7 +39,7 @@ def network(X, noise, edges=(), known=None):
 
 def changed(data, net, j):
     """Whether two edges into a node were changed, however much work that takes."""
-    return change_pairs(data.entries, net, np.array([j], np.int32), 1 << 40)
+    return change_pairs(data.entries, net, np.array([j], np.int32), 1 << 40, True)
 
 
 def parents_of(net, d, j):
@@ -78,6 +78,32 @@ def test_a_parent_takes_the_place_of_another(noise):
     assert changed(data, net, 2) == 1
     net.check(data.entries)
     assert parents_of(net, 5, 2) == {0}
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_two_parents_take_the_place_of_one(noise):
+    rng = np.random.default_rng(2)
+    x, y, u, e, *others = np.linalg.qr(rng.normal(size=(400, 14)))[0].T * 20
+    # Beside the stand-in each of these ten says more than a cause alone, and none of them enough.
+    others = [0.1 * e + math.sqrt(0.99) * other for other in others]
+    X = np.column_stack([x, y, x + y + 0.25 * u, x + y + e, *others])
+    data, net = network(X - X.mean(axis=0), noise, [(0, 2), (1, 2), (2, 3)])
+    assert parents_of(net, data.d, 3) == {2}
+    assert changed(data, net, 3) == 1
+    net.check(data.entries)
+    assert parents_of(net, data.d, 3) == {0, 1}
+
+
+def test_who_was_looked_at_is_passed_over_until_its_parents_change():
+    X = opposed()[:, [5, 0, 1, 2, 3, 4]]
+    data, net = network(X, "unequal", [(0, 1), (1, 2)])
+    node = np.array([0], np.int32)
+    assert change_pairs(data.entries, net, node, 1 << 40, False) == 0  # both causes stand below their effect
+    W = sp.csr_array(([1.0], ([1], [2])), shape=(6, 6))
+    assign_parents(data, net, W, np.arange(6))
+    assert change_pairs(data.entries, net, node, 1 << 40, False) == 0
+    assert change_pairs(data.entries, net, node, 1 << 40, True) == 1
+    assert parents_of(net, 6, 0) == {1, 2}
 
 
 def test_what_is_known_stands():

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 _BLOCK = 1 << 22
 #: Columns per tile of a scatter that threads share.
 TILE = 512
+#: Rows of an outer product that are made at once: a whole one takes longer to fetch from memory than to add.
+_OUTER_ROWS = 64
 #: A sum of squares from which on products overflow.
 _TOO_LARGE = 1e200
 #: A sum of squares below which they lose digits, or vanish.
@@ -177,7 +179,9 @@ class Moments:
         gap = mean - self.mean
         self.scatter += scatter
         if self.count:
-            self.scatter += np.outer(gap * (self.count * count / total), gap)
+            scaled = gap * (self.count * count / total)
+            for rows in tiles(self.d, _OUTER_ROWS):
+                self.scatter[rows] += np.outer(scaled[rows], gap)
         self.mean = self.mean + gap * (count / total)
         self.count = total
 

@@ -20,15 +20,15 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
     """All that the search depends on.
 
     ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
-    whether it is stale, whether its regression is delicate; ``levels`` its residual variance, variance, noise variance,
-    floor and the error of its inverse. ``inverses`` are M, and R where it is delicate, node after node. ``numbers`` are
+    whether it is stale, whether its regression is delicate, the mark of the parents beside which two changes at once
+    were looked for; ``levels`` its residual variance, variance, noise variance, floor and the error of its inverse. ``inverses`` are M, and R where it is delicate, node after node. ``numbers`` are
     n, penalty, leeway, tolerance and the least gain; ``counts`` the most parents and additions, sweeps, visits, moves
     and work.
     """
     edges, entries, waiting = net.sizes()
     held: dict[str, Any] = {
         "order": np.empty(d, np.int32),
-        "nodes": np.empty((d, 5), np.int32),
+        "nodes": np.empty((d, 6), np.int32),
         "parents": np.empty(edges, np.int32),
         "children": np.empty(edges, np.int32),
         "levels": np.empty((d, 5)),
@@ -45,7 +45,7 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
 def restore_network(data: Correlations, constraints: BoundConstraints, held: dict[str, Any]) -> Network:
     """The network that was dumped; ValueError if it is none on these columns."""
     d = data.d
-    nodes = stored_array(held["nodes"], (d, 5), np.int32)
+    nodes = stored_array(held["nodes"], (d, 6), np.int32)
     order = stored_array(held["order"], (d,), np.int32)
     edges = len(held["parents"])
     parents = stored_array(held["parents"], (edges,), np.int32)

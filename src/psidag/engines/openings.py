@@ -16,13 +16,15 @@ from psidag.scores.policy import Policy
 from psidag.search._network import Network, open_neighbourhoods
 from psidag.system.errors import listing
 
-#: Openings in a row without a gain may take twice the work of the search, up to half this many columns; less beyond, in
-#: proportion. The work of some hundredths of a second is never too much.
-_TWICE, _COLUMNS, _LEAST_WORK = 2.0, 250, 1e7
+#: Openings in a row without a gain may take twice the work of the search, but not more than this share of it with a
+#: thousand columns, and by this power less with more. Where no residual variance stands out they take twice the work up
+#: to some columns, and less by their square beyond. The work of some hundredths of a second is never too much.
+_TWICE, _OF_THOUSAND, _POWER, _COLUMNS, _LEAST_WORK = 2.0, 0.4, 0.75, 250, 1e7
 #: Once one was worth a penalty the search has been stuck, and may be so elsewhere: they may take so much more.
 _STUCK = 4.0
-#: An opening may take this share of that.
-_ONE = 0.125
+#: An opening may take this share of that, and the work of the search for so many columns: what takes longer has set
+#: half of the graph moving, and comes to nothing (benchmarks/stuck.md has how much).
+_ONE, _COLUMNS_EACH = 0.125, 32
 #: And there are never more of them in a row than this many, or than this many times the columns.
 _MANY, _TIMES = 100, 2
 #: As long as fewer than this many have come back to where they began, there may be so many times as many, and they may
@@ -34,10 +36,9 @@ _BACK, _LONGER, _SMALL = 10, 10, 4e11
 _AT_MOST = 20
 #: Where residual variances are as equal as the score takes them to be, this share of the least work will do.
 _SOUND = 0.3
-#: A gain counts if it is this share of a penalty. A whole penalty is worth all the work that may be in vain, and less
-#: is worth its share of that, up to this many columns; less beyond, in proportion. To go on for any gain is to fit
-#: noise for ever.
-_GAIN, _FEW = 0.05, 50
+#: A gain counts if it is this share of a penalty; those that come to a penalty together are worth all the work that may
+#: be in vain. To go on for any gain is to fit noise for ever.
+_GAIN = 0.05
 #: Work of one slice, a fraction of a second, and openings in it; more of both for so many columns that the looks at all
 #: of them before and after it count.
 _SLICE, _MOST = 2e7, 16
@@ -54,8 +55,8 @@ class Openings(NamedTuple):
     """What came of the openings so far.
 
     ``own`` is the work of the search before them; ``made`` are all openings and ``work`` theirs, ``idle`` those since
-    the last one that was worth a penalty and ``used`` the work up to that; ``idle_work`` is what was in vain since
-    then, ``back`` how many came back to the same score since the last gain; ``fresh`` says that there was a gain since
+    gains last came to a penalty and ``used`` the work up to that; ``idle_work`` is what was in vain since then and
+    ``few`` the penalties gained since then, ``back`` is how many came back to the same score since the last gain; ``fresh`` says that there was a gain since
     all nodes were last looked at, ``sound`` that no residual variance stands out. Trials that were not kept ended
     ``least`` to ``most`` above the score; ``contested`` are edges that trials within one penalty have otherwise.
     """
@@ -65,6 +66,7 @@ class Openings(NamedTuple):
     idle: int = 0
     back: int = 0
     idle_work: float = 0.0
+    few: float = 0.0
     used: float = 0.0
     work: float = 0.0
     gained: float = 0.0
@@ -87,7 +89,8 @@ class Openings(NamedTuple):
 
     def patience(self, d: int) -> float:
         """The work that openings may take in a row without a gain; what led to gains counts as work of the search."""
-        share = min(_TWICE, (_COLUMNS / d) ** 2 if self.sound else (_STUCK if self.used else 1.0) * _COLUMNS / d)
+        share = _OF_THOUSAND * (1000 / d) ** _POWER * (_STUCK if self.used else 1.0)
+        share = min(_TWICE, (_COLUMNS / d) ** 2 if self.sound else share)
         least = _LEAST_WORK * min(1.0, share) * (_SOUND if self.sound else 1.0)
         rough = 0.0 if self.back >= _BACK else _SMALL / d**2
         return max(least, rough, (self.own + self.used) * share)
@@ -148,10 +151,10 @@ def open_some(
     changes, begun = np.zeros(few), net.counters[3]
     pairs = open_neighbourhoods(
         data.entries, net, centres.astype(np.int32), policy.neighbours, int(rng.integers(2**63)), objective.penalty,
-        int(_ONE * patience), near.start, near.items, changes,
+        int(min(_ONE * patience, _COLUMNS_EACH * before.own / data.d)), near.start, near.items, changes,
     )  # fmt: skip
     work = float(net.counters[3] - begun)
-    return _counted(before, changes, work, _joined(pairs, policy), objective.penalty, data.d)
+    return _counted(before, changes, work, _joined(pairs, policy), objective.penalty)
 
 
 def stored_openings(held: Any, d: int) -> Openings | None:
@@ -162,9 +165,9 @@ def stored_openings(held: Any, d: int) -> Openings | None:
     edges = tuple((int(i), int(j)) for i, j in found.contested)
     if any(not 0 <= v < d for edge in edges for v in edge):
         raise ValueError("contested edges between columns that there are not")
-    own, made, idle, back, idle_work, used, work, gained, fresh, sound, least, most = found[:-1]
+    own, made, idle, back, idle_work, few, used, work, gained, fresh, sound, least, most = found[:-1]
     return Openings(
-        float(own), int(made), int(idle), int(back), float(idle_work), float(used), float(work), float(gained),
+        float(own), int(made), int(idle), int(back), float(idle_work), float(few), float(used), float(work), float(gained),
         bool(fresh), bool(sound), float(least), float(most), edges,
     )  # fmt: skip
 
@@ -206,17 +209,16 @@ def _suspicion(fits: Fits) -> Floats:
 
 
 def _counted(
-    before: Openings, changes: Floats, work: float, pairs: set[tuple[int, int]], penalty: float, d: int
+    before: Openings, changes: Floats, work: float, pairs: set[tuple[int, int]], penalty: float
 ) -> Openings:
     """What came of the openings with these."""
-    idle, back, idle_work, used = before.idle, before.back, before.idle_work, before.used
+    idle, back, idle_work, few, used = before.idle, before.back, before.idle_work, before.few, before.used
     shares = changes / penalty
     for k, share in enumerate(shares.tolist()):
         idle, idle_work = idle + 1, idle_work + work / len(shares)
-        if share < -1:
-            idle, idle_work, used = 0, 0.0, before.work + work * (k + 1) / len(shares)
-        elif share < -_GAIN:
-            idle_work *= 1 + share * min(1.0, _FEW / d)
+        few -= share if share < -_GAIN else 0.0
+        if few >= 1:
+            idle, idle_work, few, used = 0, 0.0, 0.0, before.work + work * (k + 1) / len(shares)
         back = 0 if share < -_GAIN else back + 1 if share <= _GAIN else back
     gains, higher = changes[shares < -_GAIN], changes[(shares > _GAIN) & np.isfinite(shares)]
     return before._replace(
@@ -224,6 +226,7 @@ def _counted(
         idle=idle,
         back=back,
         idle_work=idle_work,
+        few=few,
         used=used,
         work=before.work + work,
         gained=before.gained - float(gains.sum()),

@@ -148,12 +148,14 @@ def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: i
 def change_two(data: Correlations, net: Network, quiet: int = 0) -> int:
     """Change two edges into a node at once, where that pays and one alone does not; returns how many nodes gained.
 
-    The nodes of most parents come first, until that has taken as much work as the search. After quiet rounds, in which
-    the graph has changed within its class alone, only small tables are looked at.
+    The nodes of most parents come first, until that has taken as much work as the search. In small tables all nodes are
+    looked at each time; in others those whose parents have changed, and none after quiet rounds, in which the graph has
+    changed within its class alone.
     """
-    if data.matrix is None or data.d > (_FOR_TWO_AGAIN if quiet else _FOR_TWO):
+    again = data.d <= _FOR_TWO_AGAIN
+    if data.matrix is None or data.d > _FOR_TWO or (quiet and not again):
         return 0
     parents, order = outline(net, data.d)[0], read(net, data.d).order.astype(np.int32)
     most_first = order[np.argsort(-parents[order], kind="stable")]
-    gained: int = change_pairs(data.entries, net, most_first, int(net.counters[3]))
+    gained: int = change_pairs(data.entries, net, most_first, int(net.counters[3]), again)
     return gained

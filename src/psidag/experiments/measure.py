@@ -36,6 +36,9 @@ _LOOKING_AHEAD = 2.0
 #: rows.
 _WIDE, _SPARSE = 2000, 50
 _ROWS_AT_ONCE = 1000
+#: Dense iterates of that many variables are judged by this many of the rows, or the judging would take longer than the
+#: run.
+_ROWS_OF_A_LOOK = 1000
 #: The paper's threshold.
 _THRESHOLD = 0.3
 _STREAM_BATCH = 1024
@@ -87,38 +90,51 @@ class Judge:
         self._X = problem.X_test
         self._mean = problem.X.mean(axis=0, dtype=np.float64) if intercept else np.zeros(problem.d)
         self._moments: NDArray[np.float64] | None = None
-        known = problem.model is not None
-        self.true_loss = squared_loss(problem.dag, self._X, mean=self._mean) if known else math.nan
+        self._dag = problem.dag if problem.model is not None else None
+        self.true_loss = math.nan if self._dag is None else squared_loss(self._dag, self._X, mean=self._mean)
 
     def loss(self, weights: Any) -> float:
         """½ mean |x − Wᵀx|²."""
         d = self._X.shape[1]
-        sparse: Any = weights if sp.issparse(weights) else None
-        count = np.count_nonzero(weights) if sparse is None else sparse.nnz
-        if d >= _WIDE and count <= _SPARSE * d:
+        if self._few(weights):
             return squared_loss(weights, self._X, mean=self._mean)
+        dense = weights.toarray() if sp.issparse(weights) else weights
         if d >= len(self._X):
-            return self._row_by_row(weights if sparse is None else sparse.toarray())
+            return self._row_by_row(dense, self._X)
         if self._moments is None:
             centred = self._X - self._mean
             self._moments = centred.T @ centred / len(centred)
-        residual = np.eye(d) - (weights if sparse is None else sparse.toarray())
+        residual = np.eye(d) - dense
         return 0.5 * float(np.vdot(residual, self._moments @ residual))
 
-    def _row_by_row(self, weights: NDArray[np.floating]) -> float:
+    def _few(self, weights: Any) -> bool:
+        """Whether these are few weights for many variables."""
+        d = self._X.shape[1]
+        count = weights.nnz if sp.issparse(weights) else np.count_nonzero(weights)
+        return d >= _WIDE and count <= _SPARSE * d
+
+    def _row_by_row(self, weights: NDArray[np.floating], X: NDArray[np.floating]) -> float:
         """With products in the precision of the rows, and sums of squares in double precision."""
-        W = weights.astype(self._X.dtype, copy=False)
+        W = weights.astype(X.dtype, copy=False)
         total = 0.0
-        for start in range(0, len(self._X), _ROWS_AT_ONCE):
-            rows = self._X[start : start + _ROWS_AT_ONCE] - self._mean.astype(W.dtype)
+        for start in range(0, len(X), _ROWS_AT_ONCE):
+            rows = X[start : start + _ROWS_AT_ONCE] - self._mean.astype(W.dtype)
             rows -= rows @ W
             total += float(np.einsum("ij,ij->", rows, rows, dtype=np.float64))
-        return 0.5 * total / len(self._X)
+        return 0.5 * total / len(X)
 
     def value(self, weights: Any) -> float:
         """The gap (f(W) − f(W*)) / f(W*), or f(W) where the true model is not known."""
         loss = self.loss(weights)
         return loss if math.isnan(self.true_loss) else relative_gap(loss, self.true_loss)
+
+    def look(self, weights: Any) -> float:
+        """The same of an iterate: by a part of the rows where it is dense and all of them would take too long."""
+        if self._dag is None or self._X.shape[1] < _WIDE or self._few(weights):
+            return self.value(weights)
+        part = self._X[:_ROWS_OF_A_LOOK]
+        dense = weights.toarray() if sp.issparse(weights) else weights
+        return relative_gap(self._row_by_row(dense, part), squared_loss(self._dag, part, mean=self._mean))
 
 
 class Watched:
@@ -169,7 +185,7 @@ class Watched:
 
     def add(self, seconds: float, weights: Any) -> None:
         """Judge weights that stand at this time of the clock."""
-        point = (seconds, self.gradients, self._judge.value(weights))
+        point = (seconds, self.gradients, self._judge.look(weights))
         self.curve.append(point)
         self._report(point)
 

@@ -20,7 +20,7 @@ from psidag.search._listed cimport Lists, additions_listed
 from psidag.search._look cimport looking, take_found
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._opening cimport Trials, close_trials, open_around, open_trials
-from psidag.search._pairs cimport Pairs, change_pair, close_pairs, open_pairs
+from psidag.search._pairs cimport Pairs, change_pair, close_pairs, mark_of, open_pairs
 from psidag.search._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
 from psidag.search._regression cimport FEW, WIDE, Regression, clear, copy, find, release
 from psidag.search._state cimport State, dequeue, enqueue, move_before, queue_touched, reselect, set_parents
@@ -46,9 +46,10 @@ cdef class Network:
         s.floor = s.sigma2 + d
         s.fits = <Regression*> zeros(d, sizeof(Regression))
         s.children = <Bag*> zeros(d, sizeof(Bag))
-        s.order = <int32_t*> zeros(3 * d, sizeof(int32_t))
+        s.order = <int32_t*> zeros(4 * d, sizeof(int32_t))
         s.place = s.order + d
         s.queue = s.order + 2 * d
+        s.paired = s.order + 3 * d
         s.queued = <uint8_t*> zeros(3 * d, 1)
         s.marks = s.queued + d
         s.stale = s.queued + 2 * d
@@ -291,11 +292,12 @@ def apply_additions(Entries S, Network net, const int32_t[::1] nodes, const int6
     return gained
 
 
-def change_pairs(Entries S, Network net, const int32_t[::1] nodes, int64_t most):
+def change_pairs(Entries S, Network net, const int32_t[::1] nodes, int64_t most, bint again):
     """Change two edges into a node at once where that pays, and one alone does not, in place; returns how many gained.
 
     One node after the other is looked at until that has taken `most` work, which is not counted: how long a search took
-    says whether it may be stuck, and this does not. The matrix must be held whole.
+    says whether it may be stuck, and this does not. Those that have the parents of the last look are passed over unless
+    they are to be looked at `again`. The matrix must be held whole.
     """
     cdef State* s = &net.s
     cdef Pairs pairs
@@ -309,7 +311,12 @@ def change_pairs(Entries S, Network net, const int32_t[::1] nodes, int64_t most)
             for a in range(nodes.shape[0]):
                 if s.work > most:
                     break
-                gained += change_pair(&S.matrix, s, &pairs, nodes[a])
+                if not again and s.paired[nodes[a]] == mark_of(s.fits + nodes[a]):
+                    continue
+                if change_pair(&S.matrix, s, &pairs, nodes[a]):
+                    gained += 1
+                else:
+                    s.paired[nodes[a]] = mark_of(s.fits + nodes[a])
             queue_touched(s)
             s.work = before
     finally:

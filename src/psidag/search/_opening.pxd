@@ -32,6 +32,10 @@ cdef struct Found:
     double gain
 
 
+cdef enum:
+    HUB = 32                    # effects of a node, at the most, that is opened for its neighbour's sake
+
+
 cdef struct Trials:
     # Scratch of the openings of one call.
     Looker looker
@@ -104,9 +108,11 @@ cdef inline int choose_hood(State* s, Trials* trials, int32_t centre, Py_ssize_t
     trials.opened.size = 0
     push(&trials.opened, centre)
     for a in range(s.fits[centre].k):
-        push(&trials.opened, s.fits[centre].parents[a])
+        if s.children[s.fits[centre].parents[a]].size <= HUB:
+            push(&trials.opened, s.fits[centre].parents[a])
     for a in range(s.children[centre].size):
-        push(&trials.opened, s.children[centre].items[a])
+        if s.children[s.children[centre].items[a]].size <= HUB:
+            push(&trials.opened, s.children[centre].items[a])
     shuffle(trials.opened.items + 1, trials.opened.size - 1, seed)
     trials.hood = 1 + <Py_ssize_t> (draw(seed) % <uint64_t> (most + 1))
     if trials.hood > trials.opened.size:

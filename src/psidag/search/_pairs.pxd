@@ -1,16 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Two edges into a node at once: two new parents, neither of which pays alone, or one in the place of another.
+"""Two edges into a node at once: two new parents, neither of which pays alone, or one or two in the place of another.
 
 Where one parent of a node is a cause of another and their effects are opposed, each without the other says little: a
 selection that goes by single parents takes a few other nodes in their place, and stays there.
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from psidag.data._entries cimport Matrix, entry
 from psidag.search._additions cimport descendants
+from psidag.search._chance cimport draw
 from psidag.search._exact cimport add_parent, drop_parent
 from psidag.search._knowledge cimport may_point
 from psidag.search._memory cimport Bag, refill, zeros
@@ -76,6 +77,16 @@ cdef inline int begin_pairs(const Matrix* S, State* s, Pairs* pairs, int32_t j) 
     return 1
 
 
+cdef inline int32_t mark_of(Regression* fit) noexcept nogil:
+    """The same number for the same parents in any sequence, another one for others; never 0."""
+    cdef Py_ssize_t a
+    cdef uint64_t one, total = 0
+    for a in range(fit.k):
+        one = fit.parents[a]
+        total += draw(&one)
+    return <int32_t> (total >> 33) | 1
+
+
 cdef inline int change_two(const Matrix* S, State* s, int32_t j, int32_t out, int32_t first, int32_t second) except -1 nogil:
     """Take a parent of j out (-1: none), give it one or two (second -1: one), and take out who does not pay beside them.
 
@@ -125,9 +136,9 @@ cdef inline int add_pair(const Matrix* S, State* s, Pairs* pairs, int32_t j) exc
 
 
 cdef inline int exchange(const Matrix* S, State* s, Pairs* pairs, int32_t j) except -1 nogil:
-    """Look for a parent of j in whose place another one does better; 1 if there was one."""
+    """Look for a parent of j in whose place another one does better, or two; 1 if there was one."""
     cdef Py_ssize_t a, k = pairs.fit.k
-    cdef int32_t out, other
+    cdef int32_t out, other, second
     cdef All* all = &pairs.all
     for a in range(s.fits[j].locked, k):
         out = s.fits[j].parents[a]
@@ -136,6 +147,14 @@ cdef inline int exchange(const Matrix* S, State* s, Pairs* pairs, int32_t j) exc
         other = best_of_all(S, 0, all)
         if other >= 0 and change_two(S, s, j, out, other, -1):
             return 1
+        if other >= 0 and k < s.limits.max_parents and take(S, other, j, &pairs.fit, all, s.scratch):
+            s.work += s.d * (k + 4) // ROWS
+            second = best_of_all(S, 0, all)
+            if second >= 0 and change_two(S, s, j, out, other, second):
+                return 1
+            drop_parent(S, j, &pairs.fit, k - 1, s.scratch)
+        if other >= 0:
+            all.open[other] = 1
         reserve(&pairs.fit, k)
         if not add_parent(S, out, j, &pairs.fit, s.scratch):
             return 0

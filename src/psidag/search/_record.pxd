@@ -33,6 +33,7 @@ cdef inline void dump_nodes(
         nodes[j, 2] = <int32_t> s.children[j].size
         nodes[j, 3] = s.stale[j]
         nodes[j, 4] = s.fits[j].delicate
+        nodes[j, 5] = s.paired[j]
         levels[j, 0] = s.fits[j].v
         levels[j, 1] = s.fits[j].variance
         levels[j, 2] = s.sigma2[j]
@@ -84,6 +85,7 @@ cdef inline void restore_nodes(
     for j in range(s.d):
         s.stale[j] = nodes[j, 3] != 0
         s.fits[j].delicate = nodes[j, 4] != 0
+        s.paired[j] = nodes[j, 5]
         s.fits[j].v = levels[j, 0]
         s.fits[j].variance = levels[j, 1]
         s.sigma2[j] = levels[j, 2]

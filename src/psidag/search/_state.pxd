@@ -47,6 +47,7 @@ cdef struct State:
     Py_ssize_t waiting
     Journal journal             # of a trial
     uint8_t* stale              # by node: whether its parents changed since additions to it were looked for
+    int32_t* paired             # by node: a mark of the parents it had when two changes at once were looked for; 0: never
     # scratch; `marks` are all 0 between two functions
     uint8_t* marks              # by place, from either end of the order
     double* scratch             # WIDE d numbers, of the regressions
@@ -66,6 +67,7 @@ cdef struct State:
 
 cdef enum:
     SELECTION = 200             # multiplications that a selection without candidates is worth
+    CROWD = 32                  # in a trial a node with more effects is not moved by one more or less
 
 
 cdef inline Py_ssize_t farthest(State* s, int32_t v, Py_ssize_t step) noexcept nogil:
@@ -99,6 +101,11 @@ cdef inline int32_t dequeue(State* s) noexcept nogil:
     return v
 
 
+cdef inline bint moves(State* s, int32_t i) noexcept nogil:
+    """Whether one effect more or less may move a node: in a trial, which costs what it touches, not a hub."""
+    return not s.journal.on or s.children[i].size <= CROWD
+
+
 cdef inline void queue_touched(State* s) noexcept nogil:
     """Queue the nodes that were touched and their neighbours.
 
@@ -111,7 +118,8 @@ cdef inline void queue_touched(State* s) noexcept nogil:
         enqueue(s, z)
         if s.fits[z].k <= hub:
             for h in range(s.fits[z].k):
-                enqueue(s, s.fits[z].parents[h])
+                if moves(s, s.fits[z].parents[h]):
+                    enqueue(s, s.fits[z].parents[h])
         for h in range(s.children[z].size):
             child = s.children[z].items[h]
             if s.fits[child].k <= hub:
@@ -158,6 +166,13 @@ cdef inline bint pays(const Matrix* S, State* s, int32_t i, int32_t j, Regressio
     return c * c > least * delta and not is_rounding(S, delta, s.fits[i].variance)
 
 
+cdef inline int touch(State* s, int32_t i) except -1 nogil:
+    """A node has an effect more or less."""
+    if moves(s, i):
+        push(&s.touched, i)
+    return 0
+
+
 cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t* parents, Py_ssize_t k) except -1 nogil:
     """Give j these parents, in place; those that it has and keeps stay. Collinear ones stay out.
 
@@ -174,7 +189,7 @@ cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t*
                 a += 1
                 break
         else:
-            push(&s.touched, i)
+            touch(s, i)
             note_before(&s.journal, i, s.fits + i, s.children + i)
             take_out(s.children + i, j)
             drop_parent(S, j, fit, a, s.scratch)
@@ -182,7 +197,7 @@ cdef inline int set_parents(const Matrix* S, State* s, int32_t j, const int32_t*
         i = parents[h]
         if find(fit, i) < 0:
             reserve(fit, fit.k + 1)
-            push(&s.touched, i)
+            touch(s, i)
             note_before(&s.journal, i, s.fits + i, s.children + i)
             if add_parent(S, i, j, fit, s.scratch):
                 push(s.children + i, j)
