@@ -21,9 +21,9 @@ def dump_network(net: Network, d: int) -> dict[str, Any]:
 
     ``nodes`` has a row for each node: its number of parents, how many of them are required, its number of children,
     whether it is stale, whether its regression is delicate, the mark of the parents beside which two changes at once
-    were looked for; ``levels`` its residual variance, variance, noise variance, floor and the error of its inverse. ``inverses`` are M, and R where it is delicate, node after node. ``numbers`` are
-    n, penalty, leeway, tolerance and the least gain; ``counts`` the most parents and additions, sweeps, visits, moves
-    and work.
+    were looked for; ``levels`` its residual variance, variance, noise variance, floor and the error of its inverse.
+    ``inverses`` are M, and R where it is delicate, node after node. ``numbers`` are n, penalty, leeway, tolerance and
+    the least gain; ``counts`` the most parents and additions, sweeps, visits, moves and work.
     """
     edges, entries, waiting = net.sizes()
     held: dict[str, Any] = {

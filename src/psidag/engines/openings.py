@@ -56,9 +56,10 @@ class Openings(NamedTuple):
 
     ``own`` is the work of the search before them; ``made`` are all openings and ``work`` theirs, ``idle`` those since
     gains last came to a penalty and ``used`` the work up to that; ``idle_work`` is what was in vain since then and
-    ``few`` the penalties gained since then, ``back`` is how many came back to the same score since the last gain; ``fresh`` says that there was a gain since
-    all nodes were last looked at, ``sound`` that no residual variance stands out. Trials that were not kept ended
-    ``least`` to ``most`` above the score; ``contested`` are edges that trials within one penalty have otherwise.
+    ``few`` the penalties gained since then; ``back`` is how many came back to the same score since the last gain;
+    ``fresh`` says that there was a gain since all nodes were last looked at, ``sound`` that no residual variance stands
+    out. Trials that were not kept ended ``least`` to ``most`` above the score; ``contested`` are edges that trials
+    within one penalty have otherwise.
     """
 
     own: float
@@ -167,8 +168,8 @@ def stored_openings(held: Any, d: int) -> Openings | None:
         raise ValueError("contested edges between columns that there are not")
     own, made, idle, back, idle_work, few, used, work, gained, fresh, sound, least, most = found[:-1]
     return Openings(
-        float(own), int(made), int(idle), int(back), float(idle_work), float(few), float(used), float(work), float(gained),
-        bool(fresh), bool(sound), float(least), float(most), edges,
+        float(own), int(made), int(idle), int(back), float(idle_work), float(few), float(used), float(work),
+        float(gained), bool(fresh), bool(sound), float(least), float(most), edges,
     )  # fmt: skip
 
 
@@ -208,9 +209,7 @@ def _suspicion(fits: Fits) -> Floats:
     return np.asarray(triangles / max(triangles.sum(), 1.0))
 
 
-def _counted(
-    before: Openings, changes: Floats, work: float, pairs: set[tuple[int, int]], penalty: float
-) -> Openings:
+def _counted(before: Openings, changes: Floats, work: float, pairs: set[tuple[int, int]], penalty: float) -> Openings:
     """What came of the openings with these."""
     idle, back, idle_work, few, used = before.idle, before.back, before.idle_work, before.few, before.used
     shares = changes / penalty

@@ -28,9 +28,10 @@ from psidag.experiments.verdicts import Claim, Verdict
 
 _HOW = (
     "The criterion is f(x) − f(x̄) ≤ 0.1·f(x̄), with f on the validation rows and x̄ the true model, judged off "
-    "the clock every few steps; from 2,000 nodes on a dense iterate is judged by the first 1,000 of those rows. An iterate counts after being made acyclic: by its order for ours, by the "
-    "smallest threshold that breaks all cycles for GOLEM, DAGMA and NOTEARS. The graph that a run returns, its "
-    "weights solved for and its edges chosen, is no iterate: it is drawn apart, and SHD, TPR and the gap of the "
+    "the clock every few steps; from 2,000 nodes on a dense iterate is judged by the first 1,000 of those rows. "
+    "An iterate counts after being made acyclic: by its order for ours, by the smallest threshold that breaks all "
+    "cycles for GOLEM, DAGMA and NOTEARS. The graph that a run returns, its weights solved for and its edges chosen, "
+    "is no iterate: it is drawn apart, and SHD, TPR and the gap of the "
     "tables are its. A stochastic gradient is that of one row; a gradient over all n rows counts as n, and where "
     "that matters the answer is given for both ways of counting. Drawing rows, fresh ones too, is off the clock. "
     "On one thread seconds are the processor's, so that other work on the machine does not count. SHD counts a "

@@ -20,7 +20,7 @@ from psidag.search._listed cimport Lists, additions_listed
 from psidag.search._look cimport looking, take_found
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._opening cimport Trials, close_trials, open_around, open_trials
-from psidag.search._pairs cimport Pairs, change_pair, close_pairs, mark_of, open_pairs
+from psidag.search._pairs cimport Pairs, change_pair, close_pairs, open_pairs
 from psidag.search._record cimport dump_fits, dump_nodes, inverse_entries, restore_fits, restore_nodes
 from psidag.search._regression cimport FEW, WIDE, Regression, clear, copy, find, release
 from psidag.search._state cimport State, dequeue, enqueue, move_before, queue_touched, reselect, set_parents
@@ -303,20 +303,14 @@ def change_pairs(Entries S, Network net, const int32_t[::1] nodes, int64_t most,
     cdef Pairs pairs
     cdef Py_ssize_t a, gained = 0
     cdef int64_t before = s.work
-    most += before
     s.touched.size = 0
     try:
         with nogil:
             open_pairs(&pairs, s.d)
             for a in range(nodes.shape[0]):
-                if s.work > most:
+                if s.work - before > most:
                     break
-                if not again and s.paired[nodes[a]] == mark_of(s.fits + nodes[a]):
-                    continue
-                if change_pair(&S.matrix, s, &pairs, nodes[a]):
-                    gained += 1
-                else:
-                    s.paired[nodes[a]] = mark_of(s.fits + nodes[a])
+                gained += change_pair(&S.matrix, s, &pairs, nodes[a], again)
             queue_touched(s)
             s.work = before
     finally:

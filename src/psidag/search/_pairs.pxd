@@ -162,9 +162,16 @@ cdef inline int exchange(const Matrix* S, State* s, Pairs* pairs, int32_t j) exc
     return 0
 
 
-cdef inline int change_pair(const Matrix* S, State* s, Pairs* pairs, int32_t j) except -1 nogil:
-    """Change two edges into j at once where that lowers the score, 1 if it does. S must be held whole."""
-    if not begin_pairs(S, s, pairs, j):
+cdef inline int change_pair(const Matrix* S, State* s, Pairs* pairs, int32_t j, bint again) except -1 nogil:
+    """Change two edges into j at once where that lowers the score, 1 if it does. S must be held whole.
+
+    If nothing was found beside the parents that it has, nothing is looked for unless `again`.
+    """
+    cdef int32_t mark = mark_of(s.fits + j)
+    if not again and s.paired[j] == mark:
         return 0
-    # Those that were tried as the first of two are closed, so this comes first.
-    return exchange(S, s, pairs, j) or add_pair(S, s, pairs, j)
+    # Those that were tried as the first of two are closed, so exchanging comes first.
+    if begin_pairs(S, s, pairs, j) and (exchange(S, s, pairs, j) or add_pair(S, s, pairs, j)):
+        return 1
+    s.paired[j] = mark
+    return 0
