@@ -92,6 +92,21 @@ def test_wide_weights_are_judged_row_by_row():
     assert Judge(problem).loss(sp.csr_array(W)) == pytest.approx(want)
 
 
+def test_wide_dense_iterates_are_judged_by_the_first_rows(monkeypatch):
+    problem = ProblemSpec("ER2", 30, n=50, n_test=60).make(0)
+    W = np.triu(np.random.default_rng(0).normal(size=(30, 30)), 1)
+    judge = Judge(problem)
+    assert judge.look(W) == judge.value(W)
+    monkeypatch.setattr("psidag.experiments.measure._WIDE", 20)
+    monkeypatch.setattr("psidag.experiments.measure._SPARSE", 5)
+    monkeypatch.setattr("psidag.experiments.measure._ROWS_OF_A_LOOK", 10)
+    few, mean = problem.X_test[:10], problem.X.mean(axis=0)
+    first = squared_loss(W, few, mean=mean) / squared_loss(problem.dag, few, mean=mean) - 1
+    assert judge.look(W) == pytest.approx(first)
+    assert judge.value(W) != pytest.approx(first, rel=1e-3)
+    assert judge.look(problem.dag.weights) == pytest.approx(0)
+
+
 def test_a_cell_is_judged_off_the_clock_along_the_way():
     reported = []
     found = measure((cell("psidag-rows"), 1), reported.append)

@@ -98,7 +98,7 @@ class Judge:
         d = self._X.shape[1]
         if self._few(weights):
             return squared_loss(weights, self._X, mean=self._mean)
-        dense = weights.toarray() if sp.issparse(weights) else weights
+        dense = _dense(weights)
         if d >= len(self._X):
             return self._row_by_row(dense, self._X)
         if self._moments is None:
@@ -110,8 +110,8 @@ class Judge:
     def _few(self, weights: Any) -> bool:
         """Whether these are few weights for many variables."""
         d = self._X.shape[1]
-        count = weights.nnz if sp.issparse(weights) else np.count_nonzero(weights)
-        return d >= _WIDE and count <= _SPARSE * d
+        count = np.count_nonzero(weights) if isinstance(weights, np.ndarray) else weights.nnz
+        return bool(d >= _WIDE and count <= _SPARSE * d)
 
     def _row_by_row(self, weights: NDArray[np.floating], X: NDArray[np.floating]) -> float:
         """With products in the precision of the rows, and sums of squares in double precision."""
@@ -133,8 +133,12 @@ class Judge:
         if self._dag is None or self._X.shape[1] < _WIDE or self._few(weights):
             return self.value(weights)
         part = self._X[:_ROWS_OF_A_LOOK]
-        dense = weights.toarray() if sp.issparse(weights) else weights
-        return relative_gap(self._row_by_row(dense, part), squared_loss(self._dag, part, mean=self._mean))
+        return relative_gap(self._row_by_row(_dense(weights), part), squared_loss(self._dag, part, mean=self._mean))
+
+
+def _dense(weights: Any) -> NDArray[np.floating]:
+    found: NDArray[np.floating] = weights if isinstance(weights, np.ndarray) else weights.toarray()
+    return found
 
 
 class Watched:
