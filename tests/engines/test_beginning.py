@@ -8,7 +8,7 @@ from psidag import Constraints, learn_dag
 from psidag.data.correlations import correlations
 from psidag.data.sources import Table
 from psidag.engines.beginning import has_rows_to_order, ordered_graph
-from psidag.engines.moves import grown_order
+from psidag.engines.moves import Fits, grown_order
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import unconstrained
 from psidag.graph.metrics import shd
@@ -36,6 +36,21 @@ def test_dense_graphs_with_strong_effects_are_ordered_better_than_they_grow():
         beside = select_within(data.matrix, 5000, grown, pool, penalty=penalty).weights
     truth = problem.dag.weights
     assert shd(truth, found) < shd(truth, beside)
+
+
+def test_the_true_model_leads_to_the_true_order_however_few_the_rows():
+    problem = simulate("ER4", n=60, d=80, seed=3)
+    source = table(problem.X)
+    with workers(1) as pool:
+        data, known = correlations(source, pool), unconstrained(source.names)
+        weights, left = problem.dag.weights, 1 / data.variance
+        scaled = sp.csr_array(weights.multiply(data.sd[:, None] / data.sd[None, :]))
+        model = Fits(np.asarray(problem.dag.order), scaled, left)
+        found = ordered_graph(data, data.sd, 8.0, 20, known, pool, model)
+        blurred = ordered_graph(data, data.sd, 8.0, 20, known, pool)
+    backward = [sp.csr_array(graph.T).multiply(weights != 0).nnz for graph in (found, blurred)]
+    assert backward[0] == 0
+    assert backward[1] > 0
 
 
 def test_prior_knowledge_holds():

@@ -118,7 +118,7 @@ def test_openings_do_not_go_on_for_ever_however_much_they_gain():
 
 
 def test_openings_end_sooner_on_wide_tables_where_no_residual_variance_stands_out():
-    some = Openings(1e9, made=90, idle=30, back=10, idle_work=1e8, work=1e8)
+    some = Openings(1e9, made=90, idle=30, back=10, idle_work=3e8, work=3e8)
     assert not some.over(1000, None)
     assert some._replace(sound=True).over(1000, None)
 

@@ -117,3 +117,14 @@ def test_under_the_equal_score_small_tables_are_begun_again():
         np.testing.assert_array_equal(ends[0].weights.toarray(), ends[1].weights.toarray())
         *_, (_, alone) = stepped(X, Sparse(restarts=0), score=EQUAL)
         assert ends[0].loss <= alone.loss * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("score", [EQUAL, UNEQUAL])
+def test_a_start_that_takes_too_long_is_given_up_and_nothing_is_lost(always, monkeypatch, score):
+    for seed in range(4):
+        X = rows(seed, d=25)
+        *_, (_, alone) = stepped(X, Sparse(restarts=0), score=score)
+        monkeypatch.setattr(starts, "_TIMES", 1e-3)
+        found = list(stepped(X, Sparse(restarts=1), score=score))
+        assert max(state.starts.made for state, _ in found) > 0
+        assert found[-1][1].loss <= alone.loss * (1 + 1e-9)

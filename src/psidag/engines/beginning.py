@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from psidag.data.correlations import Correlations
 from psidag.engines.candidates import Candidates, correlated
 from psidag.engines.moves import (
+    Fits,
     Objective,
     given_network,
     grown_order,
@@ -18,6 +19,7 @@ from psidag.engines.moves import (
 )
 from psidag.graph.constraints import BoundConstraints
 from psidag.search._network import Network, select_among
+from psidag.stages.model import Model, implied_covariance
 from psidag.stages.residual_order import residual_variance_order
 from psidag.stages.within_order import select_within
 from psidag.system.parallel import Workers
@@ -88,6 +90,12 @@ def _steady(data: Correlations) -> NDArray[np.float64]:
     return (1 - _SHRUNK) * data.matrix.astype(np.float64) + _SHRUNK * np.eye(data.d)
 
 
+def _implied(data: Correlations, model: Fits) -> NDArray[np.float64]:
+    """The correlations that follow from a graph and what it leaves of each column, less what chance takes off."""
+    left = model.residual_variance / np.maximum(1 - model.parents / data.count, 0.1)
+    return implied_covariance(Model(model.order, model.weights, left))
+
+
 def ordered_graph(
     data: Correlations,
     unit: NDArray[np.float64],
@@ -95,16 +103,18 @@ def ordered_graph(
     max_parents: int,
     constraints: BoundConstraints,
     workers: Workers,
+    model: Fits | None = None,
 ) -> sp.csr_array:
     """Parents by evidence in the order of lowest variance given *all* nodes before, columns having these deviations.
 
     An order that grows with few parents for each node is quick, and good where graphs are sparse. Where they are dense
     and effects strong, a wrong parent early in it leads to many more later on; where all nodes before are parents, no
     choice of them can go wrong. It is the order of the noise if that has the same variance in all columns: if it has
-    not, they are to be given in units of it.
+    not, they are to be given in units of it. Correlations are those of the data or, where a model is given, those that
+    follow from it: few rows blur the ones, errors of the graph bend the others.
     """
     assert data.matrix is not None
-    covariance = _steady(data) * unit
+    covariance = (_steady(data) if model is None else _implied(data, model)) * unit
     covariance *= unit[:, None]
     order = residual_variance_order(covariance, constraints)
     return select_within(

@@ -16,10 +16,10 @@ from psidag.scores.policy import Policy
 from psidag.search._network import Network, open_neighbourhoods
 from psidag.system.errors import listing
 
-#: Openings in a row without a gain may take twice the work of the search, but not more than this share of it with a
-#: thousand columns, and by this power less with more. Where no residual variance stands out they take twice the work up
-#: to some columns, and less by their square beyond. The work of some hundredths of a second is never too much.
-_TWICE, _OF_THOUSAND, _POWER, _COLUMNS, _LEAST_WORK = 2.0, 0.4, 0.75, 250, 1e7
+#: Openings in a row without a gain may take this share of the work of the search with a thousand columns, by this power
+#: less with more columns and more with fewer, up to twice the work; less of it where no residual variance stands out.
+#: The work of some hundredths of a second is never too much.
+_SHARE, _POWER, _SHARE_IF_SOUND, _POWER_IF_SOUND, _TWICE, _LEAST_WORK = 0.4, 0.75, 0.2, 1.5, 2.0, 1e7
 #: Once one was worth a penalty the search has been stuck, and may be so elsewhere: they may take so much more.
 _STUCK = 4.0
 #: An opening may take this share of that, and the work of the search for so many columns: what takes longer has set
@@ -90,8 +90,8 @@ class Openings(NamedTuple):
 
     def patience(self, d: int) -> float:
         """The work that openings may take in a row without a gain; what led to gains counts as work of the search."""
-        share = _OF_THOUSAND * (1000 / d) ** _POWER * (_STUCK if self.used else 1.0)
-        share = min(_TWICE, (_COLUMNS / d) ** 2 if self.sound else share)
+        share, power = (_SHARE_IF_SOUND, _POWER_IF_SOUND) if self.sound else (_SHARE, _POWER)
+        share = min(_TWICE, share * math.pow(1000 / d, power) * (_STUCK if self.used else 1.0))
         least = _LEAST_WORK * min(1.0, share) * (_SOUND if self.sound else 1.0)
         rough = 0.0 if self.back >= _BACK else _SMALL / d**2
         return max(least, rough, (self.own + self.used) * share)
@@ -187,17 +187,16 @@ def sound(excess: Floats | None) -> bool:
 
 
 def _centres(fits: Fits, excess: Floats | None, few: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Where to open: nodes whose residual variances stand out, else nodes by their numbers of edges and triangles.
+    """Where to open: nodes by their numbers of edges or where residual variances stand out, and nodes in triangles.
 
-    Under a score with known noise variances a node with too large a residual lacks a parent, or has a wrong one. Under
-    one without them a wrong direction shows in parents of parents: who stands after its effect takes over its parents.
+    Under a score with known noise variances a node with too large a residual lacks a parent, or has a wrong one. Wrong
+    directions show in parents of parents: who stands after its effect takes over its parents.
     """
     degree = fits.parents + np.bincount(fits.weights.nonzero()[0], minlength=len(fits.order))
     odds = np.where(degree > 0, 1.0 + degree / max(1.0, degree.mean()), 1e-3)
     if excess is not None:
         odds *= 0.05 + np.square(np.maximum(excess - _STANDS_OUT, 0.0))
-    else:
-        odds = odds / odds.sum() + _suspicion(fits)
+    odds = odds / odds.sum() + _suspicion(fits)
     return np.asarray(fits.order[rng.choice(len(odds), few, p=(odds / odds.sum())[fits.order])])
 
 

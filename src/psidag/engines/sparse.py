@@ -172,8 +172,7 @@ class Sparse:
             drain(state.data.entries, net, _SWEEPS)
             objective = self._objective(task, state)
             if self._may_start_again(task, state) and takes_too_long(state.data, net, state.starts, objective):
-                loss = self._candidate(task, state, read(net, task.d)).loss
-                state = self._start_again(task, state, state.starts.after(net, loss, 0.0, cut=True))
+                return self._cut(task, state, net)
             return self._count(state)
         self._set_score(task, state, net)
         if add_edges(state.data, net, task.workers, state.near or EVERYONE, state.compared):
@@ -285,11 +284,14 @@ class Sparse:
                 state, finished = self._ended(task, state, net, candidate.loss)
         return state, Progress(state.steps, 0, candidate, math.nan, changed, finished)
 
-    def _ended(self, task: Task, state: State, net: Network, loss: float) -> tuple[State, Status | None]:
-        """What follows where rounds have led nowhere: another start, openings, or the end."""
+    def _ended(
+        self, task: Task, state: State, net: Network, loss: float, cut: bool = False
+    ) -> tuple[State, Status | None]:
+        """What follows a search that is at its end or was cut short: another start, openings, or the end of all."""
         if self._may_start_again(task, state):
-            starts = state.starts.after(net, loss, state.penalty / (state.data.count * task.d))
-            if worth_another(state.data, starts, self._objective(task, state)):
+            starts = state.starts.after(net, loss, state.penalty / (state.data.count * task.d), cut)
+            first_cut = cut and not starts.made
+            if first_cut or worth_another(state.data, starts, self._objective(task, state)):
                 return self._start_again(task, state, starts), None
             unfinished, (starts, net) = starts.cut, starts.ended()
             state = state._replace(net=net, starts=starts, best=min(state.best, starts.loss))
@@ -301,6 +303,14 @@ class Sparse:
 
     def _may_start_again(self, task: Task, state: State) -> bool:
         return task.start is None and self.restarts != 0 and state.openings is None
+
+    def _cut(self, task: Task, state: State, net: Network) -> tuple[State, Progress]:
+        """Leave a search that takes too long."""
+        loss = self._candidate(task, state, read(net, task.d)).loss
+        state, finished = self._ended(task, state, net, loss, cut=True)
+        if finished is None:
+            return self._count(state)
+        return state, Progress(state.steps, 0, self.conclude(task, state), finished=finished)
 
     def _start_again(self, task: Task, state: State, starts: Starts) -> State:
         """The beginning of another search."""

@@ -1,7 +1,8 @@
 """Other starts for a search that may be stuck: orders by variance, in units in which variances say something.
 
 Under the equal score the first order grows with few parents for each node. Where graphs are dense and effects strong
-that goes wrong, and the order of lowest variance given *all* nodes before does not.
+that goes wrong, and the order of lowest variance given *all* nodes before does not: of variances that follow from the
+graph that was found, which is what the published method lacks to have a consistent order, or of those of the data.
 
 Under the unequal score graphs are found along the prices of an edge, from the empty one on. Where the truth is dense
 and effects are strong that takes long, and leads astray. Such graphs show in the variances: they grow along the order,
@@ -32,6 +33,8 @@ _MOST = 60
 #: Work of the search for each column from which on an order, and a first round from it, are a small addition, and from
 #: which on the first search is cut short.
 _WORTH, _TOO_LONG = 4e5, 1.2e6
+#: Another start is given up when it has taken so many times the work up to the last gain.
+_TIMES = 4.0
 #: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it.
 _IN_VAIN, _SHARE = 6, 0.5
 #: About so many columns get other units at random, by factors with a logarithm of this standard deviation.
@@ -73,10 +76,13 @@ class Starts(NamedTuple):
 
 
 def takes_too_long(data: Correlations, net: Network, starts: Starts, objective: Objective) -> bool:
-    """Whether the first search is to be left for one from an order."""
-    if starts.made or not objective.score.own_variances:
-        return False
-    return net.counters[3] > _TOO_LONG * data.d and can_order(data)
+    """Whether the first search is to be left for one from an order, or one of the others for the next.
+
+    One that was cut short before and turned out to be the best goes on to its end.
+    """
+    if starts.made:
+        return starts.best is not None and net.counters[3] > _TIMES * starts.used
+    return objective.score.own_variances and net.counters[3] > _TOO_LONG * data.d and can_order(data)
 
 
 def worth_another(data: Correlations, starts: Starts, objective: Objective) -> bool:
@@ -86,7 +92,7 @@ def worth_another(data: Correlations, starts: Starts, objective: Objective) -> b
         assert starts.best is not None
         if unequal:
             return starts.work > _WORTH * data.d and can_order(data)
-        return has_rows_to_order(data) and can_order(data) and _doubtful(data, starts.best, objective)
+        return can_order(data) and _doubtful(data, starts.best, objective)
     if starts.made == 1 and unequal:
         return True
     return starts.made < _MOST and starts.idle < _IN_VAIN and starts.work - starts.used < _SHARE * starts.used
@@ -107,21 +113,24 @@ def start_again(
 ) -> sp.csr_array:
     """Parents selected in the order of variances given all nodes before.
 
-    Under the equal score in the units of the data. Under the unequal one in units of what is left of each column, at
-    first by all others, then by the best graph so far. Where that has led nowhere, in units that differ from these at
-    random, so that other nodes change places.
+    Under the equal score in the units of the data: of variances that follow from the best graph so far or, where that
+    has led nowhere and there are rows enough, those of the data. Under the unequal one in units of what is left of each
+    column, at first by all others, then by the best graph so far. Where that has led nowhere, in units that differ from
+    these at random, so that other nodes change places.
     """
     assert starts.best is not None
+    best, model = read(starts.best, data.d), None
     if objective.score.own_variances:
-        left = left_by_all(data) if starts.made == 0 else read(starts.best, data.d).residual_variance
+        left = left_by_all(data) if starts.made == 0 else best.residual_variance
         unit, spread = 1 / np.sqrt(np.where(left > 0, left, 1.0)), _SPREAD if starts.idle and starts.made > 1 else 0.0
     else:
-        unit, spread = data.sd.copy(), _SPREAD_IF_EQUAL if starts.made else 0.0
+        unit, spread = data.sd.copy(), _SPREAD_IF_EQUAL if starts.idle > 1 else 0.0
+        model = best if starts.idle == 0 or not has_rows_to_order(data) else None
     if spread:
         chosen = rng.random(data.d) < _FEW / data.d
         # In the columns' own sequence: how they stand in the table does not matter.
         unit[data.own_order] *= np.exp(chosen * rng.normal(0.0, spread, data.d))
-    return ordered_graph(data, unit, objective.penalty, objective.max_parents, constraints, workers)
+    return ordered_graph(data, unit, objective.penalty, objective.max_parents, constraints, workers, model)
 
 
 def dump_starts(starts: Starts, d: int) -> dict[str, Any]:
