@@ -16,7 +16,7 @@ from psidag.search._chance cimport draw, shuffle
 from psidag.search._look cimport Looker, close_looker, look, looking, open_looker, take_found
 from psidag.search._memory cimport Bag, push, zeros
 from psidag.search._regression cimport Regression, find
-from psidag.search._state cimport State, dequeue, enqueue, node_cost, queue_touched, set_parents
+from psidag.search._state cimport State, dequeue, enqueue, moves, node_cost, queue_touched, set_parents
 from psidag.search._walk cimport sweep
 
 
@@ -30,10 +30,6 @@ cdef struct Found:
     Py_ssize_t first
     Py_ssize_t count
     double gain
-
-
-cdef enum:
-    HUB = 32                    # effects of a node, at the most, that is opened for its neighbour's sake
 
 
 cdef struct Trials:
@@ -103,15 +99,15 @@ cdef inline void end_trial(State* s, bint keep) noexcept nogil:
 
 
 cdef inline int choose_hood(State* s, Trials* trials, int32_t centre, Py_ssize_t most, uint64_t* seed) except -1 nogil:
-    """The centre and some of its neighbours at random, up to `most`: the first `hood` of those that are opened."""
+    """The centre and some of its neighbours at random but hubs, up to `most`: the first `hood` of those that are opened."""
     cdef Py_ssize_t a
     trials.opened.size = 0
     push(&trials.opened, centre)
     for a in range(s.fits[centre].k):
-        if s.children[s.fits[centre].parents[a]].size <= HUB:
+        if moves(s, s.fits[centre].parents[a]):
             push(&trials.opened, s.fits[centre].parents[a])
     for a in range(s.children[centre].size):
-        if s.children[s.children[centre].items[a]].size <= HUB:
+        if moves(s, s.children[centre].items[a]):
             push(&trials.opened, s.children[centre].items[a])
     shuffle(trials.opened.items + 1, trials.opened.size - 1, seed)
     trials.hood = 1 + <Py_ssize_t> (draw(seed) % <uint64_t> (most + 1))
