@@ -33,10 +33,20 @@ def settled(seed, noise, known=None, penalty=9.0):
 def open_one(data, net, centre, seed, neighbours=8, most=10**9):
     changes = np.zeros(1)
     pairs = open_neighbourhoods(
-        data.entries, net, np.array([centre], np.int32), neighbours, seed, 9.0, most, EVERYONE.start, EVERYONE.items,
-        changes,
+        data.entries, net, np.array([centre], np.int32), neighbours, seed, 9.0, most, 10**9,
+        EVERYONE.start, EVERYONE.items, changes,
     )  # fmt: skip
     return float(changes[0]), pairs
+
+
+def test_openings_of_one_slice_end_when_they_have_taken_all_the_work_that_is_left():
+    data, net = settled(0, "unequal")
+    changes, centres = np.zeros(5), np.arange(5, dtype=np.int32)
+    open_neighbourhoods(
+        data.entries, net, centres, 2, 1, 9.0, 10**9, 0, EVERYONE.start, EVERYONE.items, changes
+    )  # fmt: skip
+    assert np.isfinite(changes[0])
+    assert np.isnan(changes[1:]).all()
 
 
 @settings(deadline=None, max_examples=25)

@@ -19,7 +19,7 @@ from psidag.system.errors import listing
 #: Openings in a row without a gain may take this share of the work of the search with a thousand columns, by this power
 #: less with more columns and more with fewer, up to twice the work; less of it where no residual variance stands out.
 #: The work of some hundredths of a second is never too much.
-_SHARE, _POWER, _SHARE_IF_SOUND, _POWER_IF_SOUND, _TWICE, _LEAST_WORK = 0.4, 0.75, 0.2, 1.5, 2.0, 1e7
+_SHARE, _POWER, _SHARE_IF_SOUND, _POWER_IF_SOUND, _TWICE, _LEAST_WORK = 0.4, 0.75, 0.125, 1.5, 2.0, 1e7
 #: Once one was worth a penalty the search has been stuck, and may be so elsewhere: they may take so much more.
 _STUCK = 4.0
 #: An opening may take this share of that, and the work of the search for so many columns: what takes longer has set
@@ -45,6 +45,8 @@ _SLICE, _MOST = 2e7, 16
 _SLICE_PER_COLUMN, _MOST_PER_COLUMN = 256, 1 / 4096
 #: Multiplications of correlations, and of growing an order, for each unit of work of the search.
 _PER_PRODUCT, _PER_PAIR = 200, 10
+#: Where a number of openings was asked for they may take whatever they take.
+_NO_LIMIT = 2.0**62
 #: A residual variance stands out by this many standard errors.
 _STANDS_OUT = 2.0
 #: Edges that are named.
@@ -152,9 +154,10 @@ def open_some(
     changes, begun = np.zeros(few), net.counters[3]
     pairs = open_neighbourhoods(
         data.entries, net, centres.astype(np.int32), policy.neighbours, int(rng.integers(2**63)), objective.penalty,
-        int(min(_ONE * patience, _COLUMNS_EACH * before.own / data.d)), near.start, near.items, changes,
+        int(min(_ONE * patience, _COLUMNS_EACH * before.own / data.d)), int(min(left, _NO_LIMIT)),
+        near.start, near.items, changes,
     )  # fmt: skip
-    work = float(net.counters[3] - begun)
+    work, changes = float(net.counters[3] - begun), changes[~np.isnan(changes)]
     return _counted(before, changes, work, _joined(pairs, policy), objective.penalty)
 
 

@@ -91,6 +91,7 @@ def open_neighbourhoods(
     seed: int,
     near_miss: float,
     most: int,
+    in_all: int,
     near_start: _Longs,
     near: _Ints,
     changes: _Floats,

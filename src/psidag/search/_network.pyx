@@ -5,6 +5,7 @@ A :class:`Network` is a DAG with an order, the regression of every node on its p
 look at. It is compiled because a sweep is thousands of small, dependent O(k) and O(k^2) updates.
 """
 
+from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
@@ -377,12 +378,13 @@ def drain(Entries S, Network net, Py_ssize_t sweeps):
 
 
 def open_neighbourhoods(Entries S, Network net, const int32_t[::1] centres, Py_ssize_t neighbours, uint64_t seed,
-                        double near_miss, int64_t most, const int64_t[::1] near_start, const int32_t[::1] near,
-                        double[::1] changes):
+                        double near_miss, int64_t most, int64_t in_all, const int64_t[::1] near_start,
+                        const int32_t[::1] near, double[::1] changes):
     """Open the neighbourhoods of these nodes, one after the other, in place, and keep those of which a lower score comes.
 
     A neighbourhood is a node with up to `neighbours` of its neighbours, at random. What the score of each trial was,
-    relative to that before it, is in `changes`, kept or not; it is infinite where a trial was given up after `most` work.
+    relative to that before it, is in `changes`, kept or not; it is infinite where a trial was given up after `most` work,
+    and not a number where none was made, because those before it had taken `in_all`.
     Returns pairs of nodes, tail after head, that trials which ended within `near_miss` of the score have otherwise.
     Nothing may be queued or stale. The lists are for where no matrix is held.
     """
@@ -390,11 +392,12 @@ def open_neighbourhoods(Entries S, Network net, const int32_t[::1] centres, Py_s
     cdef Trials trials
     cdef uint64_t state = seed
     cdef Py_ssize_t a
+    in_all += s.work
     try:
         with nogil:
             open_trials(&S.matrix, s, &trials)
             for a in range(centres.shape[0]):
-                changes[a] = open_around(
+                changes[a] = NAN if s.work > in_all else open_around(
                     &S.matrix, s, &trials, centres[a], neighbours, &state, near_miss, most, near_start, near
                 )
         return [trials.contested.items[a] for a in range(trials.contested.size)]
