@@ -1,17 +1,21 @@
 """Other starts of a search that may be stuck: the better end is kept, in any units, across checkpoints."""
 
+import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from psidag.data.sources import Table
 from psidag.engines import starts
 from psidag.engines.sparse import Sparse
 from psidag.graph.constraints import unconstrained
 from psidag.run.loop import Task, run
-from psidag.scores.gaussian import EQUAL, UNEQUAL
+from psidag.scores.gaussian import EQUAL, UNEQUAL, Proportional
 from psidag.simulate import simulate
+from psidag.stages.within_order import search_penalty, select_within
 from psidag.system.parallel import workers
 
 STRONG = ((-2.0, -0.05), (0.05, 2.0))
@@ -35,7 +39,7 @@ def learned(X, engine=None):
 @pytest.fixture
 def always(monkeypatch):
     """However short the search was."""
-    monkeypatch.setattr(starts, "_WORTH", 0.0)
+    monkeypatch.setattr(starts, "_WORTH_IF_SMALL", 0.0)
 
 
 def test_other_starts_never_end_higher(always, monkeypatch):
@@ -44,7 +48,7 @@ def test_other_starts_never_end_higher(always, monkeypatch):
         X = rows(seed)
         with_starts = learned(X).loss
         with monkeypatch.context() as none:
-            none.setattr(starts, "_WORTH", math.inf)
+            none.setattr(starts, "_WORTH_IF_SMALL", math.inf)
             without = learned(X).loss
         assert with_starts <= without * (1 + 1e-9)
         lower += with_starts < without * (1 - 1e-6)
@@ -128,3 +132,44 @@ def test_a_start_that_takes_too_long_is_given_up_and_nothing_is_lost(always, mon
         found = list(stepped(X, Sparse(restarts=1), score=score))
         assert max(state.starts.made for state, _ in found) > 0
         assert found[-1][1].loss <= alone.loss * (1 + 1e-9)
+
+
+def test_other_starts_go_by_noise_in_proportion_first(always):
+    X = np.column_stack([rows(5, d=25), np.zeros(1000)])
+    found = [state.starts for state, _ in stepped(X, Sparse(restarts=1))]
+    halves = [starts.proportions is not None for starts in found if starts.made == 1]
+    assert halves[0]
+    assert not halves[-1]
+    assert sum(one != other for one, other in itertools.pairwise(halves)) == 1
+    assert all(np.all(starts.proportions > 0) for starts in found if starts.proportions is not None)
+
+
+def test_noise_in_proportion_is_the_equal_score_in_other_units():
+    X = simulate("ER4", n=500, d=20, seed=0).X
+    factors = 2.0 ** np.random.default_rng(0).integers(-3, 4, 20)
+    ends = []
+    for scaled, score in ((X, EQUAL), (X * factors, Proportional(factors**2))):
+        *_, (_, candidate) = stepped(scaled, Sparse(restarts=0), score=score)
+        ends.append(candidate.weights.toarray() != 0)
+    assert ends[0].any()
+    np.testing.assert_array_equal(*ends)
+
+
+def test_a_chain_that_stands_the_wrong_way_round_is_turned():
+    # Its first node has the causes of all others, and must pass on more of them than a walk usually takes along.
+    links, causes = 8, 8
+    d, n = links * (1 + causes), 5000
+    W = np.zeros((d, d))
+    W[np.arange(links, d), np.repeat(np.arange(links), causes)] = 0.3
+    W[np.arange(links - 1), np.arange(1, links)] = 1.5
+    X = np.random.default_rng(0).normal(size=(n, d)) @ np.linalg.inv(np.eye(d) - W)
+    order = np.concatenate([np.arange(links, d), np.arange(links)[::-1]])
+    penalty = search_penalty(n, d)
+    with workers(1) as pool:
+        turned = select_within(np.corrcoef(X, rowvar=False), n, order, pool, penalty=penalty).weights
+        ends = [
+            run(Sparse(restarts=0), replace(task(X, pool), start=sp.csr_array(start))).candidate.loss
+            for start in (W, turned)
+        ]
+    assert np.count_nonzero(turned.toarray()[:, links - 1]) > 30
+    assert n * d * math.log(ends[1] / ends[0]) < penalty

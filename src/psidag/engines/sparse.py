@@ -30,11 +30,13 @@ from psidag.engines.moves import (
 from psidag.engines.openings import Openings, before_openings, open_some
 from psidag.engines.polishing import change_two, polish_hubs
 from psidag.engines.sparse_state import State, dump_state, restored_state
-from psidag.engines.starts import Starts, start_again, takes_too_long, worth_another
+from psidag.engines.starts import start_again, takes_too_long, worth_another
 from psidag.graph.order import order_change
 from psidag.run.loop import Progress, Task
 from psidag.run.status import Candidate, Status
+from psidag.scores.gaussian import Proportional
 from psidag.scores.policy import SMALLEST_GAIN, penalised_loss
+from psidag.scores.score import SearchScore
 from psidag.search._network import Network, drain, resample
 from psidag.stages.parent_limit import limit_remarks
 from psidag.stages.regressions import regressions
@@ -45,6 +47,9 @@ from psidag.system.errors import InputError
 _SCANNED = 0.8
 #: Bytes for a node's regression, candidates and remembered products.
 _NODE_BYTES = 7000
+#: At last, in tables of up to so many columns, a node may take over a family of so many parents from another: one that
+#: stands before a chain of its causes has all of theirs, and passes them on from one to the next.
+_FOR_FAMILIES, _FAMILY = 2000, 128
 #: Sweeps per slice: a fraction of a second even with hubs.
 _SWEEPS = 256
 
@@ -256,9 +261,10 @@ class Sparse:
         tried, gained = polish_hubs(state.data, net, objective, task.constraints, task.workers, least, state.tried)
         if not gained and tried == state.tried:
             # Nodes that were descendants when a node was last looked at may no longer be.
+            state = state._replace(confirmed=True)
+            self._set_score(task, state, net)
             net.set_stale()
             net.queue_all()
-            state = state._replace(confirmed=True)
         return self._count(state._replace(tried=tried))
 
     def _close(self, task: Task, state: State, net: Network, last: bool) -> tuple[State, Progress]:
@@ -278,7 +284,9 @@ class Sparse:
             gain = state.data.count * task.d * fall > SMALLEST_GAIN
             state = state._replace(best=min(state.best, candidate.loss), quiet=0 if gain else state.quiet + 1)
             vain = state.starts.made > 0 and state.openings is None and candidate.loss >= state.starts.loss
-            if task.score.policy.equivalent and state.quiet < self.quiet_rounds and not vain:
+            if state.starts.proportions is not None:
+                state = self._look_anew(task, state._replace(starts=state.starts._replace(proportions=None)), net)
+            elif task.score.policy.equivalent and state.quiet < self.quiet_rounds and not vain:
                 resample(state.data.entries, net, int(task.rng.integers(2**63)))
             else:
                 state, finished = self._ended(task, state, net, candidate.loss)
@@ -290,9 +298,9 @@ class Sparse:
         """What follows a search that is at its end or was cut short: another start, openings, or the end of all."""
         if self._may_start_again(task, state):
             starts = state.starts.after(net, loss, state.penalty / (state.data.count * task.d), cut)
-            first_cut = cut and not starts.made
+            first_cut, state = cut and not starts.made, state._replace(starts=starts)
             if first_cut or worth_another(state.data, starts, self._objective(task, state)):
-                return self._start_again(task, state, starts), None
+                return self._start_again(task, state), None
             unfinished, (starts, net) = starts.cut, starts.ended()
             state = state._replace(net=net, starts=starts, best=min(state.best, starts.loss))
             if unfinished:
@@ -312,12 +320,13 @@ class Sparse:
             return self._count(state)
         return state, Progress(state.steps, 0, self.conclude(task, state), finished=finished)
 
-    def _start_again(self, task: Task, state: State, starts: Starts) -> State:
+    def _start_again(self, task: Task, state: State) -> State:
         """The beginning of another search."""
-        known, level = task.constraints, len(state.levels) - 1
-        state = state._replace(level=level, starts=starts._replace(made=starts.made + 1))
-        graph = start_again(state.data, starts, self._objective(task, state), known, task.workers, task.rng)
-        return self._look_anew(task, state, given_network(state.data, graph, known))
+        known, data, starts = task.constraints, state.data, state.starts
+        state = state._replace(level=len(state.levels) - 1)
+        graph, proportions = start_again(data, starts, self._objective(task, state), known, task.workers, task.rng)
+        state = state._replace(starts=starts._replace(made=starts.made + 1, proportions=proportions))
+        return self._look_anew(task, state, given_network(data, graph, known))
 
     def _look_anew(self, task: Task, state: State, net: Network) -> State:
         """The state before a search at the last level that goes through all nodes of a network."""
@@ -350,14 +359,21 @@ class Sparse:
 
     def _limits(self, task: Task, state: State) -> tuple[float, int]:
         """How far a walk goes: in penalties, and in new parents of one node."""
-        policy = task.score.policy
+        policy = self._score(task, state).policy
         own = task.start is None and not state.starts.made
         reach, additions = (policy.reach, policy.additions) if own else policy.far
+        if state.confirmed and task.d <= _FOR_FAMILIES:
+            additions = max(additions, _FAMILY)
         return self.reach or reach, self.max_additions or additions
 
     def _objective(self, task: Task, state: State) -> Objective:
         cap = most_parents(state.data.count) if self.max_parents is None else self.max_parents
-        return Objective(task.score, state.data.count, state.levels[state.level], cap)
+        return Objective(self._score(task, state), state.data.count, state.levels[state.level], cap)
+
+    def _score(self, task: Task, state: State) -> SearchScore:
+        """The score of the task or, in the first half of another start, one with given proportions of variances."""
+        given = state.starts.proportions
+        return task.score if given is None else Proportional(given)
 
     def _set_score(self, task: Task, state: State, net: Network) -> None:
         set_score(state.data, net, self._objective(task, state), *self._limits(task, state))

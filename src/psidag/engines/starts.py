@@ -8,7 +8,9 @@ Under the unequal score graphs are found along the prices of an edge, from the e
 and effects are strong that takes long, and leads astray. Such graphs show in the variances: they grow along the order,
 by far more than noise differs from column to column. So the same order is a good start if only columns are in units
 that do not depend on how they were measured: of what all others leave of each, or of what the graph that was found
-leaves, which is about its noise.
+leaves, which is about its noise. In such units noise variances are about equal, and the equal score, which is rarely
+stuck, is nearly the right one: the search goes by it first, and by the unequal score from where that ends. Every other
+start in vain leaves the first half out.
 """
 
 from __future__ import annotations
@@ -21,22 +23,24 @@ import scipy.sparse as sp
 
 from psidag.data.correlations import Correlations
 from psidag.engines.beginning import can_order, has_rows_to_order, left_by_all, ordered_graph
-from psidag.engines.moves import Objective, read
+from psidag.engines.moves import Floats, Objective, read
 from psidag.engines.network_state import dump_network, restore_network
 from psidag.engines.openings import excess, sound
 from psidag.graph.constraints import BoundConstraints
 from psidag.search._network import Network
 from psidag.system.parallel import Workers
+from psidag.system.tree import stored_array
 
 #: Starts beside the first, at the most (benchmarks/stuck.md has what each brings).
 _MOST = 60
 #: Work of the search for each column from which on an order, and a first round from it, are a small addition, and from
-#: which on the first search is cut short.
-_WORTH, _TOO_LONG = 4e5, 1.2e6
+#: which on the first search is cut short; small tables have time for another sooner.
+_WORTH, _WORTH_IF_SMALL, _TOO_LONG = 4e5, 1e5, 1.2e6
 #: Another start is given up when it has taken so many times the work up to the last gain.
 _TIMES = 4.0
-#: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it.
-_IN_VAIN, _SHARE = 6, 0.5
+#: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it; more
+#: of both in small tables.
+_IN_VAIN, _SHARE, _IN_VAIN_IF_SMALL, _SHARE_IF_SMALL = 6, 0.5, 16, 1.0
 #: About so many columns get other units at random, by factors with a logarithm of this standard deviation.
 _FEW, _SPREAD, _SPREAD_IF_EQUAL = 10, 1.0, 0.3
 #: Up to this many columns an order, and a search from it, are a matter of hundredths of a second.
@@ -48,7 +52,8 @@ class Starts(NamedTuple):
 
     ``best`` is the network that the best of them has led to, with its ``loss``, and ``cut`` whether it was cut short;
     ``made`` is how many others than the first have been begun, and ``idle`` how many of them since a gain; ``sweeps``
-    and ``work`` are those of all networks but the one under way, ``used`` is the work up to the last gain.
+    and ``work`` are those of all networks but the one under way, ``used`` is the work up to the last gain. As long as
+    ``proportions`` are there, the one under way takes noise variances to be in these.
     """
 
     made: int = 0
@@ -59,6 +64,7 @@ class Starts(NamedTuple):
     work: float = 0.0
     used: float = 0.0
     cut: bool = False
+    proportions: Floats | None = None
 
     def after(self, net: Network, loss: float, least_share: float, cut: bool = False) -> Starts:
         """What is known where a search ends or is cut short; a gain is more than this share of the loss."""
@@ -91,11 +97,12 @@ def worth_another(data: Correlations, starts: Starts, objective: Objective) -> b
     if starts.made == 0:
         assert starts.best is not None
         if unequal:
-            return starts.work > _WORTH * data.d and can_order(data)
+            return starts.work > (_WORTH_IF_SMALL if data.d <= _SMALL else _WORTH) * data.d and can_order(data)
         return can_order(data) and _doubtful(data, starts.best, objective)
     if starts.made == 1 and unequal:
         return True
-    return starts.made < _MOST and starts.idle < _IN_VAIN and starts.work - starts.used < _SHARE * starts.used
+    most, share = (_IN_VAIN_IF_SMALL, _SHARE_IF_SMALL) if data.d <= _SMALL else (_IN_VAIN, _SHARE)
+    return starts.made < _MOST and starts.idle < most and starts.work - starts.used < share * starts.used
 
 
 def _doubtful(data: Correlations, net: Network, objective: Objective) -> bool:
@@ -110,8 +117,8 @@ def start_again(
     constraints: BoundConstraints,
     workers: Workers,
     rng: np.random.Generator,
-) -> sp.csr_array:
-    """Parents selected in the order of variances given all nodes before.
+) -> tuple[sp.csr_array, Floats | None]:
+    """Parents selected in the order of variances given all nodes before; and proportions of noise variances, or None.
 
     Under the equal score in the units of the data: of variances that follow from the best graph so far or, where that
     has led nowhere and there are rows enough, those of the data. Under the unequal one in units of what is left of each
@@ -130,7 +137,10 @@ def start_again(
         chosen = rng.random(data.d) < _FEW / data.d
         # In the columns' own sequence: how they stand in the table does not matter.
         unit[data.own_order] *= np.exp(chosen * rng.normal(0.0, spread, data.d))
-    return ordered_graph(data, unit, objective.penalty, objective.max_parents, constraints, workers, model)
+    graph = ordered_graph(data, unit, objective.penalty, objective.max_parents, constraints, workers, model)
+    if not objective.score.own_variances or starts.idle % 2:
+        return graph, None
+    return graph, np.where(data.variance > 0, data.variance / unit**2, 1.0)
 
 
 def dump_starts(starts: Starts, d: int) -> dict[str, Any]:
@@ -141,7 +151,8 @@ def dump_starts(starts: Starts, d: int) -> dict[str, Any]:
 def stored_starts(held: dict[str, Any], data: Correlations, constraints: BoundConstraints) -> Starts:
     """Starts out of a file."""
     best = None if held["best"] is None else restore_network(data, constraints, held["best"])
+    proportions = None if held["proportions"] is None else stored_array(held["proportions"], (data.d,))
     return Starts(
         int(held["made"]), int(held["idle"]), best, float(held["loss"]), int(held["sweeps"]), float(held["work"]),
-        float(held["used"]), bool(held["cut"]),
+        float(held["used"]), bool(held["cut"]), proportions,
     )  # fmt: skip

@@ -126,4 +126,29 @@ class Unequal(GaussianScore):
         return 0.5 * float(np.log(residual_variance[residual_variance > 0]).sum())
 
 
+class Proportional(GaussianScore):
+    """Noise variances in given proportions: the equal score of the same columns in other units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Proportional(np.array([1.0, 4.0])).noise_variance(np.array([2.0, 4.0]))
+    array([1.5, 6. ])
+    """
+
+    name: ClassVar[str] = "proportional"
+    title: ClassVar[str] = "noise variances in given proportions"
+    own_variances: ClassVar[bool] = False
+    policy: ClassVar[Policy] = Equal.policy
+
+    def __init__(self, proportions: Floats) -> None:
+        self.proportions = proportions
+
+    def noise_variance(self, residual_variance: Floats) -> Floats:
+        """The proportions, by what they are short of on average; constants do not count."""
+        shares = residual_variance / self.proportions
+        positive = shares[shares > 0]
+        return np.asarray(self.proportions * (positive.mean() if len(positive) else 1.0))
+
+
 EQUAL, UNEQUAL = Equal(), Unequal()
