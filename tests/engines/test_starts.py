@@ -38,14 +38,15 @@ def learned(X, engine=None):
 
 @pytest.fixture
 def always(monkeypatch):
-    """However short the search was."""
+    """However short the search was, but not for long."""
     monkeypatch.setattr(starts, "_WORTH_IF_SMALL", 0.0)
+    monkeypatch.setattr(starts, "_IN_VAIN_IF_SMALL", 4)
 
 
 def test_other_starts_never_end_higher(always, monkeypatch):
     lower = 0
     for seed in range(6):
-        X = rows(seed)
+        X = rows(seed, d=25)
         with_starts = learned(X).loss
         with monkeypatch.context() as none:
             none.setattr(starts, "_WORTH_IF_SMALL", math.inf)
@@ -56,7 +57,7 @@ def test_other_starts_never_end_higher(always, monkeypatch):
 
 
 def test_units_do_not_matter(always):
-    X = rows(1)
+    X = rows(1, d=25)
     one, other = learned(X), learned(X * np.geomspace(1e-3, 1e3, X.shape[1]))
     assert np.array_equal(one.weights.toarray() != 0, other.weights.toarray() != 0)
 
@@ -81,7 +82,7 @@ def stepped(X, engine, restored=False, score=UNEQUAL):
 @pytest.mark.parametrize("too_long", [0, math.inf])
 def test_a_search_goes_on_from_a_checkpoint_in_any_start(always, monkeypatch, too_long):
     monkeypatch.setattr(starts, "_TOO_LONG", too_long)
-    X, ends = rows(3, d=25), []
+    X, ends = rows(3, d=20), []
     for restored in (False, True):
         found = list(stepped(X, Sparse(restarts=1), restored))
         assert len({state.starts.made for state, _ in found}) > 2

@@ -35,11 +35,11 @@ from psidag.system.tree import stored_array
 _MOST = 60
 #: Work of the search for each column from which on an order, and a first round from it, are a small addition, and from
 #: which on the first search is cut short; small tables have time for another sooner.
-_WORTH, _WORTH_IF_SMALL, _TOO_LONG = 4e5, 1e5, 1.2e6
+_WORTH, _WORTH_IF_SMALL, _TOO_LONG = 4e5, 2e5, 1.2e6
 #: Another start is given up when it has taken so many times the work up to the last gain.
 _TIMES = 4.0
 #: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it; more
-#: of both in small tables.
+#: of both in small tables with so much work.
 _IN_VAIN, _SHARE, _IN_VAIN_IF_SMALL, _SHARE_IF_SMALL = 6, 0.5, 16, 1.0
 #: About so many columns get other units at random, by factors with a logarithm of this standard deviation.
 _FEW, _SPREAD, _SPREAD_IF_EQUAL = 10, 1.0, 0.3
@@ -101,7 +101,8 @@ def worth_another(data: Correlations, starts: Starts, objective: Objective) -> b
         return can_order(data) and _doubtful(data, starts.best, objective)
     if starts.made == 1 and unequal:
         return True
-    most, share = (_IN_VAIN_IF_SMALL, _SHARE_IF_SMALL) if data.d <= _SMALL else (_IN_VAIN, _SHARE)
+    hard = data.d <= _SMALL and starts.used > _WORTH * data.d
+    most, share = (_IN_VAIN_IF_SMALL, _SHARE_IF_SMALL) if hard else (_IN_VAIN, _SHARE)
     return starts.made < _MOST and starts.idle < most and starts.work - starts.used < share * starts.used
 
 
