@@ -39,7 +39,7 @@ _WORTH, _WORTH_IF_SMALL, _TOO_LONG = 4e5, 2e5, 1.2e6
 #: Another start is given up when it has taken so many times the work up to the last gain.
 _TIMES = 4.0
 #: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it; more
-#: of both in small tables with so much work.
+#: of both in small tables whose search was long.
 _IN_VAIN, _SHARE, _IN_VAIN_IF_SMALL, _SHARE_IF_SMALL = 6, 0.5, 16, 1.0
 #: About so many columns get other units at random, by factors with a logarithm of this standard deviation.
 _FEW, _SPREAD, _SPREAD_IF_EQUAL = 10, 1.0, 0.3
