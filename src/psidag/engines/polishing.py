@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -10,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from psidag.data.correlations import Correlations
+from psidag.engines.likely_parents import above_rounding, can_estimate, new_parents
 from psidag.engines.moves import Fits, Floats, Objective, assign_parents, outline, read
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order, positions
@@ -22,15 +25,23 @@ from psidag.system.parallel import SERIAL, Workers
 #: How many hubs are looked at in one slice, and how many in a run: so many, or one for this many columns.
 _TRIALS = 4
 _ALL_TRIALS, _COLUMNS_A_TRIAL = 256, 32
+#: What a hub lacks has changed if its residual variance has by one part in about so many.
+_PARTS = 20
+#: Nodes that stand out are looked at as long as there are so many of them at the most, or one in so many.
+_FEW, _ONE_IN = 5, 20
+#: Paths that are turned round have at most so many nodes, and there are at most so many of them.
+_PATH, _PATHS = 6, 200
 #: Parents of a hub are selected anew among no more than about this many nodes.
 _AMONG = 2048
 #: Two edges at once are looked at in tables of up to this many columns: it takes a time that grows with their square,
 #: and where there are many more some node gains in every round, and rounds do not end.
 _FOR_TWO, _FOR_TWO_AGAIN = 2000, 250
 
-#: One hub, or an edge between two.
+_TINY = float(np.finfo(np.float64).tiny)
+
+#: One node, an edge between two, or a path.
 Trial: TypeAlias = tuple[int, ...]
-#: Trials with the numbers of parents that their hubs had at the time.
+#: Trials with what their nodes had at the time: the number of parents, and the variance that these leave.
 Tried: TypeAlias = frozenset[tuple[int, ...]]
 
 
@@ -49,19 +60,24 @@ def polish_hubs(
     share too many parents to change places step by step. A trial is a hub ``(j,)``, or an edge ``(i, j)`` from a
     suspect hub to another one, or to a node that stands out as much because i has the parents that it lacks: then j is
     put before i (if j is a cause of i, then i lacks it, and is suspect).
-    Their parents are selected anew among those that they and the hubs next to them have. The most suspect trials
-    come first, a few in one call; returns all that were tried so far and how many lowered the score.
+    Their parents are selected anew among those that they and the hubs next to them have; where that does not help,
+    among all nodes by estimates of their weights. A node that stands out far is suspect without being a hub, beside
+    anyone, and a path of such nodes is turned round as a whole. The most suspect trials come first, a few in one call;
+    returns all that were tried so far and how many lowered the score.
     """
     old = read(net, data.d)
     known = objective.known_variance(data, old.residual_variance)
     hub = old.parents > least
+    far = _stands_out_far(objective, old, known) & can_estimate(data)
     size = old.parents.tolist()
+    parts = _PARTS if far.any() else 0
+    left = np.rint(parts * np.log(np.maximum(old.residual_variance, _TINY))).astype(int).tolist()
 
     def signature(trial: Trial) -> tuple[int, ...]:
         # What was tried in vain may do after the hubs have changed.
-        return (*trial, *(size[v] for v in trial))
+        return (*trial, *(size[v] for v in trial), *(left[v] for v in trial))
 
-    trials = [trial for trial in _suspect_trials(objective, old, known, hub) if signature(trial) not in tried]
+    trials = [trial for trial in _suspect_trials(objective, old, known, hub, far) if signature(trial) not in tried]
     trials = trials[: min(_TRIALS, max(0, max(_ALL_TRIALS, data.d // _COLUMNS_A_TRIAL) - len(tried)))]
     columns = sp.csc_array(old.weights)
 
@@ -71,6 +87,12 @@ def polish_hubs(
     def attempt(trial: Trial) -> tuple[float, sp.csr_array]:
         # An edge turned round: its head comes first.
         nodes = trial[::-1]
+        change, W = select_anew(trial, nodes) if len(trial) <= 2 else (0.0, old.weights)
+        if change < -SMALLEST_GAIN or not far[list(trial)].any():
+            return change, W
+        return new_parents(data, objective, known, constraints, old, nodes)
+
+    def select_anew(trial: Trial, nodes: Trial) -> tuple[float, sp.csr_array]:
         order = old.order
         if len(trial) == 2:
             order = _turned(order, parents, *trial)
@@ -111,19 +133,55 @@ def _hubs_before(weights: sp.csc_array, v: int, hub: NDArray[np.bool_], parents:
     return list(near[np.cumsum(parents[near]) <= _AMONG])
 
 
-def _suspect_trials(objective: Objective, old: Fits, known: Floats, hub: NDArray[np.bool_]) -> list[Trial]:
+def _suspect_trials(
+    objective: Objective, old: Fits, known: Floats, hub: NDArray[np.bool_], far: NDArray[np.bool_]
+) -> list[Trial]:
     """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left come first."""
-    suspicion = old.residual_variance / np.where(known > 0, known, 1.0)
-    stands_out = np.full(len(hub), objective.score.own_variances) | (suspicion > 1 + 3 * np.sqrt(2 / objective.n))
-    suspect = hub & stands_out
+    own, suspicion = objective.score.own_variances, _suspicion(old, known)
+    error = math.sqrt(2 / objective.n)
+    stands_out = np.full(len(hub), own) | (suspicion > 1 + 3 * error)
+    suspect = hub & stands_out | far
     i, j = old.weights.nonzero()
-    between = suspect[i] & (hub[j] if objective.score.own_variances else hub[j] | stands_out[j])
+    between = suspect[i] & (hub[j] if own else hub[j] | stands_out[j] | far[i])
     # Hubs that may not have more parents stand out for the lack of them, beside anyone: they are tried with each other.
     full = old.parents >= objective.max_parents
     between &= full[i] == full[j]
     trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
     trials += [(int(tail), int(head)) for tail, head in zip(i[between], j[between], strict=True)]
+    trials += _paths(old.weights, far, suspicion < 1 - 3 * error)
     return sorted(trials, key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))
+
+
+def _paths(weights: sp.csr_array, far: NDArray[np.bool_], low: NDArray[np.bool_]) -> list[Trial]:
+    """Paths of three nodes and more that stand out far, the last perhaps by having too little variance left."""
+    found: list[Trial] = []
+    begun: deque[Trial] = deque((int(v),) for v in np.flatnonzero(far))
+    while begun and len(found) < _PATHS:
+        path = begun.popleft()
+        children = weights.indices[weights.indptr[path[-1]] : weights.indptr[path[-1] + 1]]
+        longer = [(*path, child) for child in children[far[children] | low[children]].tolist()]
+        found += [path for path in longer if len(path) > 2]
+        begun.extend(path for path in longer if far[path[-1]] and len(path) < _PATH)
+    return found
+
+
+def _stands_out_far(objective: Objective, old: Fits, known: Floats) -> NDArray[np.bool_]:
+    """Which nodes have more variance left than chance would leave any, where noise variances are known.
+
+    None if they are many: then it is the noise that differs.
+    """
+    if objective.score.own_variances:
+        return np.zeros(len(known), bool)
+    most = 1 + math.sqrt(2 * math.log(len(known) + 1))
+    errors = (_suspicion(old, known) - 1) / math.sqrt(2 / objective.n)
+    far = (errors > most) & above_rounding(old.residual_variance)
+    return np.asarray(far & (far.sum() <= max(_FEW, len(far) // _ONE_IN)))
+
+
+def _suspicion(old: Fits, known: Floats) -> Floats:
+    """Residual variances beside known ones; a few that stand out by far would hide all others if in their mean."""
+    shares = old.residual_variance / np.where(known > 0, known, 1.0)
+    return np.asarray(shares / max(float(np.median(shares)), _TINY))
 
 
 def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: int, head: int) -> Order:

@@ -10,7 +10,7 @@ by far more than noise differs from column to column. So the same order is a goo
 that do not depend on how they were measured: of what all others leave of each, or of what the graph that was found
 leaves, which is about its noise. In such units noise variances are about equal, and the equal score, which is rarely
 stuck, is nearly the right one: the search goes by it first, and by the unequal score from where that ends. Every other
-start in vain leaves the first half out.
+start in vain leaves the first half out, and so do tables of many columns, in which it takes longer than it brings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST = 60
 #: which on the first search is cut short; small tables have time for another sooner.
 _WORTH, _WORTH_IF_SMALL, _TOO_LONG = 4e5, 2e5, 1.2e6
 #: Another start is given up when it has taken so many times the work up to the last gain.
-_TIMES = 4.0
+_TIMES, _TIMES_IF_SMALL = 1.5, 4.0
 #: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it; more
 #: of both in small tables whose search was long.
 _IN_VAIN, _SHARE, _IN_VAIN_IF_SMALL, _SHARE_IF_SMALL = 6, 0.5, 16, 1.0
@@ -87,7 +87,8 @@ def takes_too_long(data: Correlations, net: Network, starts: Starts, objective: 
     One that was cut short before and turned out to be the best goes on to its end.
     """
     if starts.made:
-        return starts.best is not None and net.counters[3] > _TIMES * starts.used
+        times = _TIMES_IF_SMALL if data.d <= _SMALL else _TIMES
+        return starts.best is not None and net.counters[3] > times * starts.used
     return objective.score.own_variances and net.counters[3] > _TOO_LONG * data.d and can_order(data)
 
 
@@ -139,7 +140,7 @@ def start_again(
         # In the columns' own sequence: how they stand in the table does not matter.
         unit[data.own_order] *= np.exp(chosen * rng.normal(0.0, spread, data.d))
     graph = ordered_graph(data, unit, objective.penalty, objective.max_parents, constraints, workers, model)
-    if not objective.score.own_variances or starts.idle % 2:
+    if not objective.score.own_variances or starts.idle % 2 or data.d > _SMALL:
         return graph, None
     return graph, np.where(data.variance > 0, data.variance / unit**2, 1.0)
 
