@@ -36,8 +36,9 @@ _MOST = 60
 #: Work of the search for each column from which on an order, and a first round from it, are a small addition, and from
 #: which on the first search is cut short; small tables have time for another sooner.
 _WORTH, _WORTH_IF_SMALL, _TOO_LONG = 4e5, 2e5, 1.2e6
-#: Another start is given up when it has taken so many times the work up to the last gain.
-_TIMES, _TIMES_IF_SMALL = 1.5, 4.0
+#: Another start is given up when it has taken so many times the work up to the last gain; sooner in large tables where
+#: nothing says that the search is stuck.
+_TIMES, _TIMES_IF_LARGE = 4.0, 1.5
 #: So many in a row may be without a gain of a penalty, and take this share of the work up to the last one with it; more
 #: of both in small tables whose search was long.
 _IN_VAIN, _SHARE, _IN_VAIN_IF_SMALL, _SHARE_IF_SMALL = 6, 0.5, 16, 1.0
@@ -87,7 +88,7 @@ def takes_too_long(data: Correlations, net: Network, starts: Starts, objective: 
     One that was cut short before and turned out to be the best goes on to its end.
     """
     if starts.made:
-        times = _TIMES_IF_SMALL if data.d <= _SMALL else _TIMES
+        times = _TIMES_IF_LARGE if objective.score.own_variances and data.d > _SMALL else _TIMES
         return starts.best is not None and net.counters[3] > times * starts.used
     return objective.score.own_variances and net.counters[3] > _TOO_LONG * data.d and can_order(data)
 
