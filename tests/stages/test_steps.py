@@ -1,5 +1,7 @@
 """The fused kernels against their NumPy specification, and the step rules against their formulas."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,22 @@ def test_a_descent_follows_the_published_update():
             np.testing.assert_allclose(state.weights, W, atol=1e-12)
             np.testing.assert_allclose(state.average, average, atol=1e-12)
             assert pytest.approx(H) == state.rule_state.H
+
+
+@pytest.mark.parametrize("lean", [0.0, 1.0, 3.0])
+def test_an_average_that_leans_is_the_weighted_mean_of_the_iterates(lean):
+    """Iterate t of T weighs Γ(t + lean) / Γ(t), which is t^lean but for the first few."""
+    d, T = 5, 40
+    free = (~np.eye(d, dtype=bool)).astype(np.uint8)
+    with workers(1) as threads:
+        rule = Universal(radius=2.0)
+        state = start(np.zeros((d, d)), free, rows(8, d, 0), threads, rule, 2.0)
+        iterates = []
+        for seed in range(1, T + 1):
+            state = step(state, rows(8, d, seed), threads, rule, lean)
+            iterates.append(state.weights.copy())
+    weight = np.array([math.gamma(t + lean) / math.gamma(t) for t in range(1, T + 1)])
+    np.testing.assert_allclose(state.average, np.average(iterates, axis=0, weights=weight), atol=1e-12)
 
 
 def test_the_ball_holds_the_iterates_but_not_a_larger_one():

@@ -30,6 +30,9 @@ _SLICE = 4e9
 _OVERHEAD = 1e7
 #: An average longer than this share of the radius lies against the ball.
 _AGAINST_BALL = 0.9
+#: How much the average of A2 leans on later iterates, as a power of the step (Shamir & Zhang 2013): see
+#: "An average that leans on later steps" in benchmarks/stochastic.md.
+_LEAN = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +57,10 @@ class Stochastic:
         Where the order comes from: "model" (that of lowest residual variance in the model which A2 ended with, from
         the second round on), "psi" (the projection of the paper), "psi-target", "psi-source", "psi-curvature" (its
         weighted forms), "variance" (EqVar), or an object of one's own. See :mod:`psidag.stages.orderings`.
-    average : {"stage", "run"}
+    average : {"recent", "stage", "run"}
         Whether the average of the iterates begins anew with each A1 and A2, which then go on from it; or is one
-        over the whole run, beside iterates that go on from where they are.
+        over the whole run, beside iterates that go on from where they are. "recent" is as "stage", but in A2 later
+        iterates weigh more, since the first ones are far from what it tends to.
     intercept : bool
         Whether rows are centred; the loss of the paper has no intercept.
     final_solve : bool
@@ -114,7 +118,7 @@ class Stochastic:
     rule: StepRule = field(default_factory=Universal)
     source_scaling: float = 0.5
     ordering: str | Ordering = "model"
-    average: Literal["stage", "run"] = "stage"
+    average: Literal["recent", "stage", "run"] = "recent"
     intercept: bool = True
     final_solve: bool = True
     threshold: float | None = None
@@ -137,8 +141,8 @@ class Stochastic:
             raise InputError(f"look_every must be at least 1, or None to have it chosen; got {self.look_every!r}")
         if not 0 <= self.holdout < 1:
             raise InputError(f"holdout must be a share from 0 to below 1; got {self.holdout!r}")
-        if self.average not in ("stage", "run"):
-            raise InputError(f"average must be 'stage' or 'run'; got {self.average!r}")
+        if self.average not in ("recent", "stage", "run"):
+            raise InputError(f"average must be 'recent', 'stage' or 'run'; got {self.average!r}")
         if self.dtype not in ("float32", "float64"):
             raise InputError(f"dtype must be 'float32' or 'float64'; got {self.dtype!r}")
         if self.threshold is not None and not self.threshold >= 0:
@@ -214,6 +218,7 @@ class Stochastic:
     def step(self, task: Task, state: State) -> tuple[State, Progress]:
         """A slice of gradient steps; at the end of A1 the order, at the end of A2 the round."""
         descent, left = state.descent, state.left
+        lean = self._lean(state.order)
         most = int(_SLICE / (4.0 * state.feed.batch_size * task.d**2 + _OVERHEAD))
         stop = max(0, left - max(1, min(most, self.look_every or most)))
         ended: Status | None = None
@@ -226,7 +231,7 @@ class Stochastic:
                 ended = Status("data_ended", "the stream has ended; more rows would allow more rounds")
             else:
                 taken.append(rows)
-                descent = step(descent, self._batch(rows, state.scale, descent.weights), task.workers, self.rule)
+                descent = step(descent, self._batch(rows, state.scale, descent.weights), task.workers, self.rule, lean)
                 left -= 1
         state = noted(state._replace(descent=descent, left=left, steps=state.steps + state.left - left), taken)
         if ended is None and left > 0:
@@ -291,7 +296,10 @@ class Stochastic:
         if ended is not None:
             return state, progress
         if reads_model(as_ordering(self.ordering)) and math.isfinite(candidate.loss):
-            behind = float(min(state.descent.averaged * state.feed.batch_size, state.feed.different))
+            # An average with weights t^p is worth one of (2p + 1) / (p + 1)² as many steps that weigh alike.
+            lean = self._lean(state.order)
+            steps = state.descent.averaged * (2 * lean + 1) / (lean + 1) ** 2
+            behind = min(steps * state.feed.batch_size, float(state.feed.different))
             noise = 2 * candidate.loss / task.d
             kept = evident_weights(candidate.weights, state.feed.sd, noise, behind)
             state = state._replace(kept=kept, residuals=Squares(0, np.zeros(task.d)))
@@ -303,6 +311,10 @@ class Stochastic:
         if order is None:
             return task.constraints.allowed(), self.tau1
         return task.constraints.allowed_within(order), self.tau2
+
+    def _lean(self, order: Order | None) -> float:
+        """How much the average leans on later iterates. In A1 it does not: ψ's order is better for the earlier ones."""
+        return _LEAN if self.average == "recent" and order is not None else 0.0
 
     def _switch(self, task: Task, state: State, order: Order | None) -> State:
         """Go on in the other stage with what is known of the curvature, from the average or with it."""

@@ -70,6 +70,11 @@ def _ours(**options: Any) -> Callable[[Problem, int], Engine]:
     return lambda *_: Stochastic(look_every=_LOOK_EVERY, **options)
 
 
+def _psi(ordering: str = "psi") -> Callable[[Problem, int], Engine]:
+    """The same with a projection for the order and an average that weighs all steps of a stage alike."""
+    return _ours(ordering=ordering, average="stage")
+
+
 def _printed(**options: Any) -> Callable[[Problem, int], Engine]:
     """The algorithm as printed, for as many rounds as the criterion may take."""
     return lambda *_: Stochastic.paper(look_every=_LOOK_EVERY_SAMPLE, max_rounds=_PRINTED_ROUNDS, **options)
@@ -80,7 +85,12 @@ def _within(order: Callable[[Problem, int], np.ndarray], **options: Any) -> Call
 
     def make(problem: Problem, seed: int) -> Engine:
         return Stochastic(
-            order=order(problem, seed), tau2=_STEPS_WITHIN_ORDER, max_rounds=1, look_every=_LOOK_EVERY, **options
+            order=order(problem, seed),
+            tau2=_STEPS_WITHIN_ORDER,
+            average="stage",
+            max_rounds=1,
+            look_every=_LOOK_EVERY,
+            **options,
         )
 
     return make
@@ -102,11 +112,11 @@ METHODS: dict[str, Method] = {
     "psidag-stream": Method("ψDAG, fresh samples", _ours(), "samples", "#0072B2", "o", (0.2, 1.0, 2.0), stream=True),
     "psidag-rows": Method("ψDAG, same rows", _ours(), "samples", "#56B4E9", "s", (0.2, 0.6, 1.8)),
     "psi-stream": Method(
-        "ψDAG in batches, fresh samples", _ours(ordering="psi"), "samples", "#6A5ACD", "o", (0.1, 0.4, 2.0), "--",
+        "ψDAG in batches, fresh samples", _psi(), "samples", "#6A5ACD", "o", (0.1, 0.4, 2.0), "--",
         stream=True,
     ),
     "psi-rows": Method(
-        "ψDAG in batches, same rows", _ours(ordering="psi"), "samples", "#A79FE1", "s", (0.1, 0.35, 1.6), "--"
+        "ψDAG in batches, same rows", _psi(), "samples", "#A79FE1", "s", (0.1, 0.35, 1.6), "--"
     ),
     "printed-rows": Method(
         "ψDAG as printed, same rows", _printed(), "samples", "#004C7F", "X", (2.0, 6.0, 2.0), "--", intercept=False
@@ -127,12 +137,12 @@ METHODS: dict[str, Method] = {
     ),
     "psidag-target": Method(
         "ψDAG, weighted as printed",
-        _ours(ordering="psi-target"),
+        _psi("psi-target"),
         "samples", "#882255", "h", (0.1, 0.4, 2.0), "--", stream=True,
     ),
     "psidag-source": Method(
         "ψDAG, weighted by curvature",
-        _ours(ordering="psi-curvature"),
+        _psi("psi-curvature"),
         "samples", "#999933", ">", (0.1, 0.4, 2.0), ":", stream=True,
     ),
     "order-true": Method(

@@ -82,10 +82,13 @@ def resume(state: Descent, free: Mask, batch: Batch, workers: Workers) -> Descen
     return state._replace(free=free, here=here)
 
 
-def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule) -> Descent:
-    """One stochastic gradient step; the average takes in the new point."""
+def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule, lean: float = 0.0) -> Descent:
+    """One stochastic gradient step; the average takes in the new point.
+
+    Iterate t has a weight in proportion to t^lean, about: 0 weighs all alike, more leans on the later ones.
+    """
     move: Step = rule.step(state.rule_state, state.here)
-    share = 1.0 / (state.averaged + 1)
+    share = (1.0 + lean) / (state.averaged + 1.0 + lean)
 
     def advance(rows: slice) -> tuple[float, float, float]:
         return _steps.advance(
