@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,6 +45,33 @@ Trial: TypeAlias = tuple[int, ...]
 Tried: TypeAlias = frozenset[tuple[int, ...]]
 
 
+class _Polished(NamedTuple):
+    """The graph that hubs are looked at in, and what is known of its nodes."""
+
+    fits: Fits
+    columns: sp.csc_array
+    known: Floats
+    hub: NDArray[np.bool_]
+    far: NDArray[np.bool_]
+    marks: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, data: Correlations, net: Network, objective: Objective, least: int) -> _Polished:
+        fits = read(net, data.d)
+        known = objective.known_variance(data, fits.residual_variance)
+        far = _stands_out_far(objective, fits, known) & can_estimate(data)
+        left = np.log(np.maximum(fits.residual_variance, _TINY))
+        marks = np.column_stack([fits.parents, np.rint((_PARTS if far.any() else 0) * left).astype(int)])
+        return cls(fits, sp.csc_array(fits.weights), known, fits.parents > least, far, list(map(tuple, marks.tolist())))
+
+    def parents(self, v: int) -> NDArray[np.integer]:
+        return self.columns.indices[self.columns.indptr[v] : self.columns.indptr[v + 1]]
+
+    def signature(self, trial: Trial) -> tuple[int, ...]:
+        """A trial with what its nodes have: what was tried in vain may do after they have changed."""
+        return (*trial, *(mark for v in trial for mark in self.marks[v]))
+
+
 def polish_hubs(
     data: Correlations,
     net: Network,
@@ -65,59 +92,26 @@ def polish_hubs(
     anyone, and a path of such nodes is turned round as a whole. The most suspect trials come first, a few in one call;
     returns all that were tried so far and how many lowered the score.
     """
-    old = read(net, data.d)
-    known = objective.known_variance(data, old.residual_variance)
-    hub = old.parents > least
-    far = _stands_out_far(objective, old, known) & can_estimate(data)
-    size = old.parents.tolist()
-    parts = _PARTS if far.any() else 0
-    left = np.rint(parts * np.log(np.maximum(old.residual_variance, _TINY))).astype(int).tolist()
-
-    def signature(trial: Trial) -> tuple[int, ...]:
-        # What was tried in vain may do after the hubs have changed.
-        return (*trial, *(size[v] for v in trial), *(left[v] for v in trial))
-
-    trials = [trial for trial in _suspect_trials(objective, old, known, hub, far) if signature(trial) not in tried]
+    graph = _Polished.of(data, net, objective, least)
+    old, known = graph.fits, graph.known
+    trials = [trial for trial in _suspect_trials(objective, graph) if graph.signature(trial) not in tried]
     trials = trials[: min(_TRIALS, max(0, max(_ALL_TRIALS, data.d // _COLUMNS_A_TRIAL) - len(tried)))]
-    columns = sp.csc_array(old.weights)
-
-    def parents(v: int) -> NDArray[np.integer]:
-        return columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
 
     def attempt(trial: Trial) -> tuple[float, sp.csr_array]:
-        # An edge turned round: its head comes first.
-        nodes = trial[::-1]
-        change, W = select_anew(trial, nodes) if len(trial) <= 2 else (0.0, old.weights)
-        if change < -SMALLEST_GAIN or not far[list(trial)].any():
+        if len(trial) <= 2:
+            change, W = _select_anew(data, objective, constraints, graph, trial)
+        else:
+            change, W = 0.0, old.weights
+        if change < -SMALLEST_GAIN or not graph.far[list(trial)].any():
             return change, W
-        return new_parents(data, objective, known, constraints, old, nodes)
-
-    def select_anew(trial: Trial, nodes: Trial) -> tuple[float, sp.csr_array]:
-        order = old.order
-        if len(trial) == 2:
-            order = _turned(order, parents, *trial)
-            if not constraints.respects(order):
-                return 0.0, old.weights
-        near = _hubs_before(columns, nodes[-1], hub, old.parents) if len(trial) == 1 else []
-        few = np.unique(np.concatenate([parents(v) for v in (*nodes, *near)] + [np.array(trial)]))
-        few = few[np.argsort(positions(order)[few])]
-        inside = np.array([int(np.flatnonzero(few == v)[0]) for v in nodes])
-        new = select_within(
-            data.among(few), objective.n, np.arange(len(few)), SERIAL, penalty=objective.penalty,
-            sigma2=known[few], constraints=constraints.among(few), max_parents=objective.max_parents, nodes=inside,
-        )  # fmt: skip
-        fresh = Fits(np.arange(len(few)), new.weights, new.residual_variance)
-        change = objective.costs(fresh, known[few])[inside] - objective.costs(old, known)[list(nodes)]
-        found = new.weights.tocoo()
-        W = sp.csr_array((found.data, (few[found.row], few[found.col])), shape=old.weights.shape)
-        return float(change.sum()), W
+        return new_parents(data, objective, known, constraints, old, trial[::-1])
 
     gained = 0
     changed: set[int] = set()
     for trial, (change, W) in zip(trials, workers.map(attempt, trials), strict=True):
         if changed & set(trial):
             continue
-        tried = tried | {signature(trial)}
+        tried = tried | {graph.signature(trial)}
         if change < -SMALLEST_GAIN:
             assign_parents(data, net, W, np.array(trial[::-1]))
             changed |= set(trial)
@@ -125,18 +119,44 @@ def polish_hubs(
     return tried, gained
 
 
-def _hubs_before(weights: sp.csc_array, v: int, hub: NDArray[np.bool_], parents: NDArray[np.intp]) -> list[int]:
+def _select_anew(
+    data: Correlations, objective: Objective, constraints: BoundConstraints, graph: _Polished, trial: Trial
+) -> tuple[float, sp.csr_array]:
+    """Parents of a hub, or of both ends of an edge turned round, among the few; by how much that changes the score."""
+    old, known = graph.fits, graph.known
+    order = old.order
+    if len(trial) == 2:
+        order = _turned(order, graph.parents, *trial)
+        if not constraints.respects(order):
+            return 0.0, old.weights
+    # An edge turned round: its head comes first.
+    nodes = trial[::-1]
+    near = _hubs_before(graph, nodes[-1]) if len(trial) == 1 else []
+    few = np.unique(np.concatenate([graph.parents(v) for v in (*nodes, *near)] + [np.array(trial)]))
+    few = few[np.argsort(positions(order)[few])]
+    inside = np.array([int(np.flatnonzero(few == v)[0]) for v in nodes])
+    new = select_within(
+        data.among(few), objective.n, np.arange(len(few)), SERIAL, penalty=objective.penalty,
+        sigma2=known[few], constraints=constraints.among(few), max_parents=objective.max_parents, nodes=inside,
+    )  # fmt: skip
+    fresh = Fits(np.arange(len(few)), new.weights, new.residual_variance)
+    change = objective.costs(fresh, known[few])[inside] - objective.costs(old, known)[list(nodes)]
+    found = new.weights.tocoo()
+    W = sp.csr_array((found.data, (few[found.row], few[found.col])), shape=old.weights.shape)
+    return float(change.sum()), W
+
+
+def _hubs_before(graph: _Polished, v: int) -> list[int]:
     """The hubs among the parents of v, the largest weights first, as long as they have not too many parents."""
-    part = slice(weights.indptr[v], weights.indptr[v + 1])
-    near = weights.indices[part][np.argsort(-abs(weights.data[part]), kind="stable")]
-    near = near[hub[near]]
-    return list(near[np.cumsum(parents[near]) <= _AMONG])
+    weights = graph.columns.data[graph.columns.indptr[v] : graph.columns.indptr[v + 1]]
+    near = graph.parents(v)[np.argsort(-abs(weights), kind="stable")]
+    near = near[graph.hub[near]]
+    return list(near[np.cumsum(graph.fits.parents[near]) <= _AMONG])
 
 
-def _suspect_trials(
-    objective: Objective, old: Fits, known: Floats, hub: NDArray[np.bool_], far: NDArray[np.bool_]
-) -> list[Trial]:
+def _suspect_trials(objective: Objective, graph: _Polished) -> list[Trial]:
     """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left come first."""
+    old, known, hub, far = graph.fits, graph.known, graph.hub, graph.far
     own, suspicion = objective.score.own_variances, _suspicion(old, known)
     error = math.sqrt(2 / objective.n)
     stands_out = np.full(len(hub), own) | (suspicion > 1 + 3 * error)
