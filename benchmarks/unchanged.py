@@ -3,7 +3,7 @@
 ``python benchmarks/unchanged.py`` learns them all and compares the edges with ``unchanged.json``, beside this file;
 it ends with status 1 if a graph differs. ``--record`` writes the file anew: do that with a reason in the changelog.
 Only the public interface is used, so that an older version can be asked too, and data are drawn here, so that a
-change of the simulator is no change of the problems. It takes ten seconds. Where two graphs tie, rounding
+change of the simulator is no change of the problems. It takes three minutes. Where two graphs tie, rounding
 decides, so another processor may differ on one or the other: record there with the older version first.
 """
 
