@@ -70,6 +70,26 @@ def test_threads_do_not_change_a_bit_of_the_scatter():
     np.testing.assert_allclose(results[0], X.T @ X, atol=1e-10)
 
 
+def test_products_in_single_precision_lose_digits_of_correlations_alone(monkeypatch):
+    monkeypatch.setattr("psidag.data.moments._SINGLE_FROM", 600)
+    rng = np.random.default_rng(0)
+    X = ((rng.normal(size=(300, 600)) + 50) * np.exp(5 * rng.normal(size=600))).astype(np.float32)
+    X[:, 1] = 3.0
+    exact, results = Moments.from_rows(X), []
+    for jobs in (1, 2):
+        with workers(jobs) as threads:
+            quick = Moments(600)
+            for batch in (X[:100], X[100:]):
+                quick.update(batch, workers=threads, quick=True)
+        results.append(quick.scatter)
+    assert quick.count == exact.count
+    np.testing.assert_allclose(quick.mean, exact.mean, rtol=1e-12)
+    np.testing.assert_allclose(quick.sd, exact.sd, rtol=1e-9)
+    scale = np.sqrt(np.outer(np.diag(exact.scatter), np.diag(exact.scatter)))
+    assert (np.abs(quick.scatter - exact.scatter) <= 1e-6 * scale).all()
+    assert (results[0] == results[1]).all()
+
+
 @pytest.mark.parametrize(
     ("covariance", "count", "message"),
     [

@@ -204,7 +204,7 @@ class Stream:
     def moments(self, workers: Workers | None = None) -> Moments:
         """The moments of the rows that have come so far."""
         if self._unsummed:
-            self._moments.update(np.concatenate(self._unsummed), workers=workers)
+            self._moments.update(np.concatenate(self._unsummed), workers=workers, quick=True)
             self._unsummed = []
         return self._moments
 
