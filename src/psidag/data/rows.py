@@ -57,6 +57,7 @@ def feed(
     if read_again(source):
         return ScanFeed(source, batch_size, holdout, rng, workers, centred)
     stream = cast("Stream", source)
+    stream.workers = workers
     # Without a first batch behind the pilot there would be nothing to measure the curvature by.
     # Where rows are slow to come, what there is at half of the time has to do.
     whole, stream.deadline = stream.deadline, stream.deadline.part(0.5)

@@ -151,6 +151,8 @@ class Stream:
         self._unsummed: list[Rows] = []
         self.deadline = NEVER
         """When no more rows are waited for."""
+        self.workers: Workers | None = None
+        """Who sums them as they come."""
 
     @property
     def d(self) -> int:
@@ -215,7 +217,7 @@ class Stream:
             self.mean = self.mean + (batch - self.mean).sum(axis=0) / self._count
         self._unsummed.append(batch)
         if sum(map(len, self._unsummed)) >= _SUM_AT_ONCE:
-            self.moments()
+            self.moments(self.workers)
 
 
 class Summary:
