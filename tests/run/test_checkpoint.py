@@ -86,6 +86,21 @@ def test_a_run_in_pieces_ends_like_a_whole_one(name, steps, tmp_path):
     assert essence(again) == essence(whole)
 
 
+def test_a_run_with_columns_in_the_order_ends_like_one_without_and_goes_on_in_pieces(tmp_path, monkeypatch):
+    """In A2 the columns of many stand in the order; files have them as they were."""
+    engine = Stochastic(tau1=20, tau2=20, max_rounds=3, look_every=7, dtype="float64")
+    as_they_are = learn_dag(PROBLEM.X, engine, random_state=0)
+    for module in ("psidag.engines.stochastic", "psidag.stages.descent"):
+        monkeypatch.setattr(f"{module}.TILE", 4)
+    whole = learn_dag(PROBLEM.X, engine, random_state=0)
+    np.testing.assert_allclose(whole.candidate.weights, as_they_are.candidate.weights, atol=1e-9)
+    np.testing.assert_allclose([r.loss for r in whole.trace], [r.loss for r in as_they_are.trace], rtol=1e-9)
+    found = None
+    while found is None:
+        found = broken_off(tmp_path / "run", 1, engine=engine)
+    assert essence(found) == essence(whole)
+
+
 @pytest.mark.parametrize("steps", [1, 7])
 def test_a_choice_of_noise_in_pieces_passes_all_its_phases(steps, tmp_path, monkeypatch):
     scale = np.geomspace(0.3, 3, 8)

@@ -85,6 +85,20 @@ def test_an_average_that_leans_is_the_weighted_mean_of_the_iterates(lean):
     np.testing.assert_allclose(state.average, np.average(iterates, axis=0, weights=weight), atol=1e-12)
 
 
+def test_an_ordered_descent_leaves_out_products_that_change_nothing(monkeypatch):
+    monkeypatch.setattr("psidag.stages.descent.TILE", 4)
+    d, rule = 13, Universal(radius=2.0)
+    free = np.tril(np.ones((d, d)), -1).astype(np.uint8)
+    with workers(1) as threads:
+        first = rows(8, d, 0)
+        whole, half = (start(np.zeros((d, d)), free, first, threads, rule, 2.0, ordered=o) for o in (False, True))
+        for seed in range(1, 10):
+            whole, half = (step(state, rows(8, d, seed), threads, rule) for state in (whole, half))
+    assert np.any(whole.average)
+    np.testing.assert_allclose(half.average, whole.average, atol=1e-12)
+    assert pytest.approx(half.rule_state.H) == whole.rule_state.H
+
+
 def test_the_ball_holds_the_iterates_but_not_a_larger_one():
     d = 4
     free = (~np.eye(d, dtype=bool)).astype(np.uint8)

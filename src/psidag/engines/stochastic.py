@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from psidag.data.rows import RowFeed, feed, typical_scale
 from psidag.data.sources import needs_rows
-from psidag.engines.stochastic_state import Squares, State, dumped, noted, restored
+from psidag.engines.stochastic_state import Squares, State, as_before, dumped, laid_out, noted, restored
 from psidag.graph.order import Order, check_order, order_change
 from psidag.run.loop import Progress, Task, Work, equal_noise_only
 from psidag.run.status import Candidate, Status
-from psidag.stages.descent import Batch, Descent, Mask, Matrix, resume, start, step
+from psidag.stages.descent import TILE, Batch, Descent, Mask, Matrix, resume, start, step
 from psidag.stages.model import Model, evident_weights
 from psidag.stages.orderings import Ordering, Seen, as_ordering, order_by, reads_model
 from psidag.stages.settling import settled
@@ -206,8 +206,8 @@ class Stochastic:
         order = None if self.order is None else check_order(self.order, d)
         if order is not None and not task.constraints.respects(order):
             raise InputError("the order to keep to contradicts the constraints")
-        allowed, steps = self._stage(task, order)
-        descent = self._start(task, rows, scale, weights, allowed, radius, None)
+        descent = self._start(task, rows, scale, weights, order, radius, None)
+        steps = self._steps(order)
         none = Squares(0, np.zeros(d))
         return State(rows, scale, radius, descent, order, None, steps, 0, math.nan, none, none)
 
@@ -231,7 +231,8 @@ class Stochastic:
                 ended = Status("data_ended", "the stream has ended; more rows would allow more rounds")
             else:
                 taken.append(rows)
-                descent = step(descent, self._batch(rows, state.scale, descent.weights), task.workers, self.rule, lean)
+                batch = self._batch(rows, state.scale, descent.weights, state.order)
+                descent = step(descent, batch, task.workers, self.rule, lean)
                 left -= 1
         state = noted(state._replace(descent=descent, left=left, steps=state.steps + state.left - left), taken)
         if ended is None and left > 0:
@@ -266,12 +267,12 @@ class Stochastic:
 
     def dump(self, state: State) -> dict[str, Any]:
         """What :meth:`restore` needs."""
-        return dumped(state)
+        return dumped(state, self._sequence(state.order))
 
     def restore(self, task: Task, held: dict[str, Any]) -> State:
         """The state that was dumped."""
         order = stored_order(held["order"], task.d)
-        return restored(self.init(task), held, _mask(self._stage(task, order)[0]))
+        return restored(self.init(task), held, self._mask(task, order), self._sequence(order))
 
     def memory(self, n: int, d: int) -> float:
         """Bytes at the most, beside the data: weights, averages, masks and the covariance."""
@@ -306,11 +307,19 @@ class Stochastic:
         state = self._switch(task, state, None if self.order is None else state.order)
         return state._replace(last_order=candidate.order, loss_projected=math.nan), progress
 
-    def _stage(self, task: Task, order: Order | None) -> tuple[NDArray[np.bool_], int]:
-        """What may have a weight, and for how many steps: in A1 without an order, in A2 within it."""
-        if order is None:
-            return task.constraints.allowed(), self.tau1
-        return task.constraints.allowed_within(order), self.tau2
+    def _steps(self, order: Order | None) -> int:
+        """How long a stage is: A1 without an order, A2 within it."""
+        return self.tau1 if order is None else self.tau2
+
+    def _sequence(self, order: Order | None) -> Order | None:
+        """How columns stand in a descent: in A2 by the order, where that spares products; else as they are."""
+        spares = order is not None and self.average != "run" and len(order) > TILE
+        return order if spares else None
+
+    def _mask(self, task: Task, order: Order | None) -> Mask:
+        """What may have a weight, by target, as it stands in a descent."""
+        allowed = task.constraints.allowed() if order is None else task.constraints.allowed_within(order)
+        return laid_out(np.ascontiguousarray(allowed.T), self._sequence(order)).view(np.uint8)
 
     def _lean(self, order: Order | None) -> float:
         """How much the average leans on later iterates. In A1 it does not: ψ's order is better for the earlier ones."""
@@ -318,18 +327,16 @@ class Stochastic:
 
     def _switch(self, task: Task, state: State, order: Order | None) -> State:
         """Go on in the other stage with what is known of the curvature, from the average or with it."""
-        descent, radius = state.descent, state.radius
-        allowed, steps = self._stage(task, order)
+        descent, radius, steps = state.descent, state.radius, self._steps(order)
         if self.average == "run":
-            batch = self._first(task, state.feed, state.scale, descent.weights)
-            return state._replace(
-                descent=resume(descent, _mask(allowed), batch, task.workers), order=order, left=steps
-            )  # fmt: skip
-        weights = descent.average if descent.averaged else descent.weights
+            batch = self._first(task, state.feed, state.scale, descent.weights, order)
+            descent = resume(descent, self._mask(task, order), batch, task.workers)
+            return state._replace(descent=descent, order=order, left=steps)
+        weights = self._scaled_weights(state)
         rule_state = descent.rule_state
         if float(np.linalg.norm(weights)) > _AGAINST_BALL * radius:
             radius, rule_state = 2 * radius, None
-        descent = self._start(task, state.feed, state.scale, weights, allowed, radius, rule_state)
+        descent = self._start(task, state.feed, state.scale, weights, order, radius, rule_state)
         return state._replace(descent=descent, radius=radius, order=order, left=steps)
 
     def _start(
@@ -338,27 +345,40 @@ class Stochastic:
         rows: RowFeed,
         scale: NDArray[np.float64],
         weights: Matrix,
-        allowed: NDArray[np.bool_],
+        order: Order | None,
         radius: float,
         rule_state: object,
     ) -> Descent:
-        first = self._first(task, rows, scale, weights)
+        first = self._first(task, rows, scale, weights, order)
         # One average for the run is the method as published, where the trial is of a sample of its own.
-        other = self._first(task, rows, scale, weights) if self.average == "run" else None
-        return start(weights, _mask(allowed), first, task.workers, self.rule, radius, rule_state, other)
+        other = self._first(task, rows, scale, weights, order) if self.average == "run" else None
+        sequence = self._sequence(order)
+        weights, free = laid_out(weights, sequence), self._mask(task, order)
+        return start(
+            weights, free, first, task.workers, self.rule, radius, rule_state, other, ordered=sequence is not None
+        )  # fmt: skip
 
-    def _first(self, task: Task, rows: RowFeed, scale: NDArray[np.float64], like: Matrix) -> Batch:
+    def _first(self, task: Task, rows: RowFeed, scale: NDArray[np.float64], like: Matrix, order: Order | None) -> Batch:
         """A batch for a gradient that comes before the first step, or zeros where a stream has ended."""
         taken = rows.take()
-        return self._batch(np.zeros((1, task.d)) if taken is None else taken, scale, like)
+        return self._batch(np.zeros((1, task.d)) if taken is None else taken, scale, like, order)
 
-    def _batch(self, rows: NDArray[np.floating], scale: NDArray[np.float64], like: Matrix) -> Batch:
+    def _batch(
+        self, rows: NDArray[np.floating], scale: NDArray[np.float64], like: Matrix, order: Order | None
+    ) -> Batch:
+        sequence = self._sequence(order)
+        if sequence is not None:
+            rows, scale = np.take(rows, sequence, axis=1), scale[sequence]
         return Batch(rows.astype(like.dtype), (rows / scale).astype(like.dtype))
+
+    def _scaled_weights(self, state: State) -> Matrix:
+        """The average as it stands outside of a descent; a new array in A2, else perhaps not."""
+        descent = state.descent
+        return as_before(descent.average if descent.averaged else descent.weights, self._sequence(state.order))
 
     def _weights(self, state: State) -> Matrix:
         """The average as W, in the units of the data; a new array."""
-        descent = state.descent
-        scaled = descent.average if descent.averaged else descent.weights
+        scaled = self._scaled_weights(state)
         W: Matrix = np.ascontiguousarray((scaled / state.scale.astype(scaled.dtype)).T)
         return W
 
@@ -380,8 +400,3 @@ def _plain_radius(variance: NDArray[np.float64]) -> float:
     """D for steps in W itself; at least that of weights which explain everything, for standardised columns."""
     excess = float((variance - variance.min()).sum())
     return math.sqrt(max(1.25**2 * excess, float(variance.sum()))) / typical_scale(np.sqrt(variance))
-
-
-def _mask(allowed: NDArray[np.bool_]) -> Mask:
-    """What may have a weight, by target."""
-    return np.ascontiguousarray(allowed.T).view(np.uint8)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psidag.data.rows import RowFeed
-from psidag.graph.order import Order
+from psidag.graph.order import Order, positions
 from psidag.stages.descent import Descent, Mask, Matrix
 from psidag.stages.steps import Measured
 from psidag.system.tree import stored_array, stored_order
 
+Array = TypeVar("Array", bound=NDArray[Any])
+
 #: What is kept of the state itself, and of its descent.
 _KEPT = ("radius", "order", "last_order", "left", "steps", "loss_projected", "squares", "residuals", "kept")
-_OF_DESCENT = ("weights", "average", "gradient", "averaged", "here")
+_ARRAYS, _OF_DESCENT = ("weights", "average", "gradient"), ("averaged", "here")
 
 
 class Squares(NamedTuple):
@@ -66,34 +68,47 @@ def noted(state: State, taken: list[Matrix]) -> State:
     return state
 
 
-def dumped(state: State) -> dict[str, Any]:
-    """The state as plain values, arrays and tuples."""
+def laid_out(array: Array, sequence: Order | None) -> Array:
+    """An array of targets and sources with both in this sequence; itself without one."""
+    return array if sequence is None else cast("Array", array[np.ix_(sequence, sequence)])
+
+
+def as_before(array: Array, sequence: Order | None) -> Array:
+    """What was laid out in a sequence as it was before."""
+    return laid_out(array, None if sequence is None else positions(sequence))
+
+
+def dumped(state: State, sequence: Order | None) -> dict[str, Any]:
+    """The state as plain values, arrays and tuples, from a descent that is laid out in a sequence."""
     rows: Any = state.feed
     return {
         "feed": rows.dump(),
         **{key: getattr(state, key) for key in _KEPT},
+        **{key: as_before(getattr(state.descent, key), sequence) for key in _ARRAYS},
         **{key: getattr(state.descent, key) for key in _OF_DESCENT},
         "rule": state.descent.rule_state,
     }
 
 
-def restored(new: State, held: dict[str, Any], free: Mask) -> State:
-    """The state that was dumped, from a new one of the same task and from what may have a weight in it."""
+def restored(new: State, held: dict[str, Any], free: Mask, sequence: Order | None) -> State:
+    """The state that was dumped, from a new one of the same task and from what may have a weight, laid out."""
     d = len(free)
     rows: Any = new.feed
     rows.restore(held["feed"])
     order, last_order = (stored_order(held[key], d) for key in ("order", "last_order"))
     weights, average, gradient = (
-        stored_array(held[key], (d, d), new.descent.weights.dtype) for key in ("weights", "average", "gradient")
+        laid_out(stored_array(held[key], (d, d), new.descent.weights.dtype), sequence) for key in _ARRAYS
     )
     descent = new.descent._replace(
         weights=weights,
         average=average,
         gradient=gradient,
+        spare=np.zeros_like(weights),
         free=free,
         averaged=int(held["averaged"]),
         here=Measured(*held["here"]),
         rule_state=_like(new.descent.rule_state, held["rule"]),
+        ordered=sequence is not None,
     )
     if held["kept"] is not None and held["kept"].shape != (d, d):
         raise ValueError("a model that does not fit the data")

@@ -16,7 +16,7 @@ Matrix = NDArray[np.floating]
 Mask = NDArray[np.uint8]
 
 #: Targets per piece of work: wide enough for BLAS, narrow enough that two cores have work from d = 300 on.
-_TILE = 256
+TILE = 256
 
 
 class Batch(NamedTuple):
@@ -30,7 +30,8 @@ class Descent(NamedTuple):
     """Where a descent stands. The arrays are overwritten by every step.
 
     Row j of each array belongs to target j (the transpose of W), so that a piece of work is a block of
-    contiguous rows; column i is multiplied by the scale of source i.
+    contiguous rows; column i is multiplied by the scale of source i. Where targets and sources stand in an order that
+    ``free`` keeps to (``ordered``), no target needs sources beyond itself, and products are taken of the others alone.
     """
 
     weights: Matrix
@@ -41,6 +42,7 @@ class Descent(NamedTuple):
     averaged: int
     here: Measured
     rule_state: Any
+    ordered: bool = False
 
 
 def start(
@@ -52,6 +54,7 @@ def start(
     radius: float,
     rule_state: Any = None,
     trial_batch: Batch | None = None,
+    ordered: bool = False,
 ) -> Descent:
     """Begin at ``weights`` (cut to ``free``, overwritten from here on) with a new average.
 
@@ -59,18 +62,18 @@ def start(
     batch, so that the difference of the two gradients is due to curvature alone, unless it has one of its own.
     """
     weights *= free
-    gradient, spare = np.empty_like(weights), np.zeros_like(weights)
-    _, steepness, slope = _gradient(weights, gradient, spare, free, batch, workers)
+    gradient, spare = np.zeros_like(weights), np.zeros_like(weights)
+    _, steepness, slope = _gradient(weights, gradient, spare, free, batch, workers, ordered)
     here = Measured(float(np.vdot(weights, weights)), slope, steepness)
     if rule_state is None:
         length = radius / math.sqrt(steepness) if steepness > 0 else 0.0
         trial = weights - weights.dtype.type(length) * gradient
         np.subtract(trial, weights, out=spare)
         before = float(np.vdot(spare, gradient))
-        there = np.empty_like(weights)
-        along, _, _ = _gradient(trial, there, spare, free, trial_batch or batch, workers)
+        there = np.zeros_like(weights)
+        along, _, _ = _gradient(trial, there, spare, free, trial_batch or batch, workers, ordered)
         rule_state = rule.init(here._replace(moved=float(np.vdot(spare, spare)), bend=along - before), radius)
-    return Descent(weights, np.zeros_like(weights), gradient, spare, free, 0, here, rule_state)
+    return Descent(weights, np.zeros_like(weights), gradient, spare, free, 0, here, rule_state, ordered)
 
 
 def resume(state: Descent, free: Mask, batch: Batch, workers: Workers) -> Descent:
@@ -96,7 +99,9 @@ def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule, lean: f
         )
 
     before, moved, size = _sums(workers.map(advance, _tiles(state.weights)))
-    along, steepness, slope = _gradient(state.weights, state.spare, state.gradient, state.free, batch, workers)
+    along, steepness, slope = _gradient(
+        state.weights, state.spare, state.gradient, state.free, batch, workers, state.ordered
+    )
     here = Measured(size, slope, steepness, moved, along - before)
     return state._replace(
         gradient=state.spare,
@@ -108,16 +113,21 @@ def step(state: Descent, batch: Batch, workers: Workers, rule: StepRule, lean: f
 
 
 def _gradient(
-    weights: Matrix, out: Matrix, move: Matrix, free: Mask, batch: Batch, workers: Workers
+    weights: Matrix, out: Matrix, move: Matrix, free: Mask, batch: Batch, workers: Workers, ordered: bool = False
 ) -> tuple[float, float, float]:
-    """The free part of the gradient of ½ mean |x − Wᵀx|² into ``out``; returns <move, out>, |out|², <W, out>."""
+    """The free part of the gradient of ½ mean |x − Wᵀx|² into ``out``; returns <move, out>, |out|², <W, out>.
+
+    Where targets and sources are ``ordered``, what lies beyond the last target of a piece must be zero already.
+    """
     n = len(batch.targets)
 
     def piece(rows: slice) -> tuple[float, float, float]:
-        residual = weights[rows] @ batch.sources.T
+        end = rows.stop if ordered else None
+        sources = batch.sources[:, :end]
+        residual = weights[rows, :end] @ sources.T
         residual -= batch.targets.T[rows]
         residual /= n
-        np.matmul(residual, batch.sources, out=out[rows])
+        np.matmul(residual, sources, out=out[rows, :end])
         return _steps.measure(out[rows], free[rows], move[rows], weights[rows])
 
     return _sums(workers.map(piece, _tiles(weights)))
@@ -126,7 +136,7 @@ def _gradient(
 def _tiles(matrix: Matrix) -> list[slice]:
     """Blocks of rows of about equal size; the cut depends on d alone."""
     d = len(matrix)
-    return tiles(d, math.ceil(d / math.ceil(d / _TILE)))
+    return tiles(d, math.ceil(d / math.ceil(d / TILE)))
 
 
 def _sums(parts: list[tuple[float, float, float]]) -> tuple[float, float, float]:
