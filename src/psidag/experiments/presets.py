@@ -149,8 +149,9 @@ _RECORDED = Preset(
         Rule(600, 3, _STOCHASTIC, up_to=500, gaussian_only=True),
         Rule(600, 1, _STOCHASTIC, up_to=1000),
         # From a fixed sample no iterate of these sizes can meet the criterion, only the graph that is returned: it is
-        # judged after a while, not waited for.
-        Rule(1200, 1, ("psidag-rows",), above=1000, up_to=5000, gaussian_only=True),
+        # judged after two rounds and more, not waited for.
+        Rule(300, 1, ("psidag-rows",), above=1000, up_to=3000, gaussian_only=True),
+        Rule(600, 1, ("psidag-rows",), above=3000, up_to=5000, gaussian_only=True),
         Rule(1200, 1, ("psidag-rows",), above=5000, graphs=("ER2", "SF2", "ER4", "SF4"), gaussian_only=True),
         # Dense graphs of that size take more than ten minutes each: one seed, as for those that are larger still.
         Rule(
