@@ -22,6 +22,7 @@ from psidag.experiments.claims import CLAIMS
 from psidag.experiments.figures import picture
 from psidag.experiments.measure import Judge, measure
 from psidag.experiments.methods import METHODS
+from psidag.experiments.panels import measure_panel
 from psidag.experiments.runner import run_cell
 from psidag.experiments.table import thinned, write_csv
 from psidag.graph.metrics import squared_loss
@@ -326,3 +327,21 @@ def test_a_picture_keeps_the_colours_of_the_methods():
     for row in rows:
         wanted = [int(METHODS[row.method].colour[k : k + 2], 16) for k in (1, 3, 5)]
         assert np.abs(shades - wanted).max(axis=1).min() <= 4
+
+
+def test_sizes_where_runs_were_stopped_at_the_criterion_are_drawn_apart():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    known = {"true_edges": 10, "graph_gap": 0.01}
+    rows = [
+        made_up("golem", 1.0, shd=2.0, **known),
+        made_up("golem", 1.0, shd=9.0, seed=1, to_goal=True, **known),
+        made_up("golem", 5.0, shd=5.0, d=500, to_goal=True, **known),
+        made_up("golem", 60.0, shd=8.0, d=1000, status="over_time", **known),
+    ]
+    axes = figure.subplots()
+    measure_panel(axes, rows, "", "shd")
+    ended, stopped = axes.lines
+    assert ended.get_xydata().tolist() == [[100, 0.2], [500, 0.5]]
+    assert ended.get_markevery() == [0]
+    assert stopped.get_xydata().tolist() == [[500, 0.5]]
+    assert stopped.get_fillstyle() == "bottom"

@@ -102,7 +102,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "ψDAG scales to 10,000 nodes, and outperforms GOLEM, NOTEARS and DAGMA in loss and time.",
             (
                 Block(("ER2", "ER4"), (10, 50, 100, 500, 1000)),
-                Block(("ER2", "ER4"), (3000, 10_000), _GAUSSIAN, (*PSIDAG, *OURS_BEYOND)),
+                Block(("ER2", "ER4"), (3000, 5000, 10_000), _GAUSSIAN, (*PSIDAG, *OURS_BEYOND)),
             ),
         ),
         Experiment(

@@ -39,6 +39,8 @@ PUBLISHED_GRAPHS = ("ER2", "SF2")
 _DOTTED = (0, (1, 1.5))
 #: A note under its place, which is a share of the width and a value of the height.
 _INSIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "top", "ha": "left"}
+#: The mark of a graph that was returned when a run was stopped at the criterion.
+HALF_FILLED: dict[str, Any] = {"fillstyle": "bottom", "markerfacecoloralt": "white"}
 #: How a line is named beside its end.
 _NOTE: dict[str, Any] = {
     "textcoords": "offset points", "color": "0.3", "fontsize": 8, "ha": "right", "va": "bottom",
@@ -180,23 +182,30 @@ def _draw_published(axes: Axes, rows: Sequence[Row]) -> set[int]:
 
 
 def measure_panel(axes: Axes, rows: Sequence[Row], title: str, measure: Literal["graph_gap", "shd"]) -> None:
-    """The gap of the returned graph, or its wrong edges as a share of the true ones, against d: medians over seeds."""
+    """The gap of the returned graph, or its wrong edges as a share of the true ones, against d: medians over seeds.
+
+    Half filled where all runs of a size were stopped at the criterion: they might have come closer.
+    """
     for method, runs in grouped(rows, lambda row: row.method).items():
         style = METHODS[method]
-        sizes = {}
-        for d, group in sorted(grouped(runs, lambda row: row.d).items()):
-            values = [
-                row.graph_gap if measure == "graph_gap" else row.shd / row.true_edges
-                for row in group
-                if not row.over_budget and not row.to_goal and row.true_edges and math.isfinite(getattr(row, measure))
-            ]
-            if values:
-                sizes[d] = float(np.median(values))
+        judged = [
+            row for row in runs if not row.over_budget and row.true_edges and math.isfinite(getattr(row, measure))
+        ]
+        sizes, stopped = {}, {}
+        for d, group in sorted(grouped(judged, lambda row: row.d).items()):
+            ended = [row for row in group if not row.to_goal]
+            values = [row.graph_gap if measure == "graph_gap" else row.shd / row.true_edges for row in ended or group]
+            sizes[d] = max(float(np.median(values)), _LEAST_GAP)
+            if not ended:
+                stopped[d] = sizes[d]
         if sizes:
+            line: dict[str, Any] = {"color": style.colour, "marker": style.marker, "markersize": 5}
+            whole = [k for k, d in enumerate(sizes) if d not in stopped]
             axes.plot(
-                list(sizes), np.maximum(list(sizes.values()), _LEAST_GAP), color=style.colour, marker=style.marker,
-                markersize=5, linestyle=_DOTTED if all(row.recorded for row in runs) else style.line, linewidth=1.3,
+                list(sizes), list(sizes.values()), markevery=whole, linewidth=1.3,
+                linestyle=_DOTTED if all(row.recorded for row in runs) else style.line, **line,
             )  # fmt: skip
+            axes.plot(list(stopped), list(stopped.values()), linestyle="none", **line, **HALF_FILLED)
     label = "gap of the returned graph" if measure == "graph_gap" else "SHD over true edges"
     axes.set(xscale="log", yscale="log", xlabel="number of nodes d", ylabel=label)
     _sizes(axes, rows)
