@@ -4,8 +4,8 @@ A search is stuck when its penalised score lies more than one penalty above. The
 SF2, 4, 6, 8, weights up to 1 and up to 2, d = 50, 200 and 1,000, n = 500, 2,000 and 5,000, the equal and the unequal
 score, two seeds each, and 24 on the networks of the package under unequal noise. The list and its seeds are fixed.
 
-    python benchmarks/stuck.py problems --record new.jsonl [--columns 50 0 200] [--every 6] [--everyone | --quick]
-        [--limit 300]
+    python benchmarks/stuck.py problems --record new.jsonl [--columns 50 0 200] [--every 6] [--score equal]
+        [--everyone | --quick] [--limit 300]
     python benchmarks/stuck.py report --record new.jsonl [more.jsonl]
     python benchmarks/stuck.py tables
     python benchmarks/stuck.py permutations [--columns 50 200] [--every 12]
@@ -148,9 +148,9 @@ def judged(case: Case, everyone: bool, quick: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def chosen(columns: list[int], every: int) -> list[Case]:
+def chosen(columns: list[int], every: int, score: str = "") -> list[Case]:
     """The part of the list that is asked for, by sizes as they are named; networks count as of 0 columns."""
-    found = cases()
+    found = [case for case in cases() if score in ("", case.score)]
     return [case for d in columns for case in found if case.d == d][::every] if columns else found[::every]
 
 
@@ -158,7 +158,7 @@ def problems(arguments: argparse.Namespace) -> None:
     """Judge what is not in the record yet."""
     record = Path(arguments.record[0])
     done = {line["case"] for line in read(record)}
-    for case in chosen(arguments.columns, arguments.every):
+    for case in chosen(arguments.columns, arguments.every, arguments.score):
         if case.label not in done:
             line = within(arguments.limit, judged, case, arguments.everyone, arguments.quick)
             line = line or {"case": case.label, "limit": arguments.limit}
@@ -371,6 +371,7 @@ def main() -> None:
     parser.add_argument("--record", nargs="+", default=["stuck.jsonl"])
     parser.add_argument("--columns", type=int, nargs="*", default=[])
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--score", choices=("equal", "unequal"), default="")
     parser.add_argument("--everyone", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--graphs", nargs="+", default=["ER2", "ER4", "SF4", "SF6"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from psidag.data.correlations import correlations
 from psidag.data.sources import Table
 from psidag.engines.moves import (
+    Fits,
     Objective,
     add_edges,
     assign_parents,
@@ -331,3 +332,16 @@ def test_regressions_on_nearly_collinear_parents_stay_exact(seed):
         # The last bits of the correlations, times the weights; and no less is left than rounding is.
         unsure = 1e-14 * (1 + np.abs(weights).sum() ** 2)
         assert fits.residual_variance[j] == pytest.approx(max(left, 1e-12), rel=1e-6, abs=unsure)
+
+
+def test_a_hub_that_lacks_parents_stands_out_beside_nodes_with_as_many():
+    """After 50 parents 9/10 of the noise of 500 rows is usual: what leaves all of it stands out by 1.8 errors."""
+    n, d = 500.0, 200
+    objective = Objective(as_score("equal"), n, 10.0, 125)
+    weights = np.zeros((d, d))
+    weights[:50, -2:] = 1.0
+    left = np.ones(d)
+    left[-1] = 0.9
+    errors = objective.standing_out(Fits(np.arange(d), sp.csr_array(weights), left), np.ones(d))
+    assert errors[:-2] == pytest.approx(0.0)
+    assert errors[-2:] == pytest.approx([(1 / 0.9 - 1) * math.sqrt(n / 2), 0.0], abs=1e-9)

@@ -145,12 +145,16 @@ def test_a_few_of_very_many_variances_are_no_reason_to_doubt_the_others():
         assert clearly_equal(fitted, 3.0) == equal
 
 
-def test_one_node_that_stands_out_is_taken_as_equal_where_correlations_are_not_held():
-    problem = simulate("ER2", d=200, n=500, seed=3)
+@pytest.mark.parametrize(("d", "max_memory"), [(200, 0), (300, None)])
+def test_one_node_of_many_that_stands_out_is_taken_as_equal(d, max_memory):
+    problem = simulate("ER2", d=d, n=500, seed=3)
     X = problem.X.copy()
     # A column that causes nothing, and is noisier than the others.
     last = int(problem.dag.order[-1])
     X[:, last] += np.random.default_rng(0).normal(size=500)
-    found = learn_dag(X, Sparse(max_memory=0), random_state=0).noise
+    found, asked = (
+        learn_dag(X, Sparse(max_memory=max_memory), noise=noise, random_state=0).noise for noise in ("auto", "equal")
+    )
     assert (found.chosen, found.contradicted) == ("equal", False)
     assert "too little" in found.reason
+    assert (asked.chosen, asked.contradicted) == ("equal", True)

@@ -68,6 +68,16 @@ def test_edges_by_evidence_within_an_order_have_the_limit_of_the_rows():
     assert "5 (a quarter of the rows)" in said[0]
 
 
+def test_a_hub_has_up_to_half_as_many_parents_as_rows_where_its_noise_is_that_of_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 61))
+    X[:, 40] += X[:, :40].sum(axis=1)
+    found = {noise: learn_dag(X, noise=noise, random_state=0).dag for noise in ("equal", "unequal")}
+    parents = {noise: list(dag.parents("x40")) for noise, dag in found.items()}
+    assert len(parents["unequal"]) <= 25
+    assert set(parents["equal"]) == {f"x{i}" for i in range(40)}
+
+
 @pytest.mark.parametrize("max_memory", [None, 0])
 def test_what_parents_leave_is_that_of_the_rows(max_memory):
     X = np.random.default_rng(1).normal(size=(30, 40))
@@ -90,6 +100,8 @@ def test_of_many_full_nodes_some_are_looked_at(monkeypatch):
     monkeypatch.setattr(module, "leftover", half)
     data = Correlations(100.0, np.zeros(10), np.ones(10), np.eye(10))
     known = Constraints().bind([f"x{i}" for i in range(10)])
-    said = module.limit_remarks(data, sp.csr_array(np.eye(10, k=1)), np.arange(10), known, 5.0, 1)
+    said = module.limit_remarks(
+        data, sp.csr_array(np.eye(10, k=1)), np.arange(10), known, 5.0, module.ParentLimit(1, "")
+    )
     assert len(looked) == 2
     assert "9 variables have" in said[0]

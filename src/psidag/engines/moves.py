@@ -59,6 +59,17 @@ class Objective(NamedTuple):
         with np.errstate(over="ignore"):
             return np.asarray(np.divide(noise, data.variance, out=np.full(data.d, np.inf), where=varies))
 
+    def standing_out(self, fits: Fits, known: Floats) -> Floats:
+        """By how many standard errors nodes have more left than is usual after as many parents.
+
+        That is  v_j / (σ_j² (1 − k/n))  beside its median, as k parents of no use take a share k/n of what is left too,
+        and a few nodes that stand out by far would hide all others if they were in a mean.
+        """
+        usual = np.where(known > 0, known, 1.0) * np.maximum(1 - fits.parents / self.n, 1 / self.n)
+        shares = fits.residual_variance / usual
+        typical = max(float(np.median(shares)), np.finfo(np.float64).tiny)
+        return np.asarray((shares / typical - 1) / math.sqrt(2 / self.n))
+
     def costs(self, fits: Fits, known: Floats) -> Floats:
         """What each node costs."""
         v = fits.residual_variance

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from psidag.data.correlations import Correlations
 from psidag.data.rows_behind import rows_behind
 from psidag.engines.noise_choice import (
     clearly_equal,
@@ -33,13 +32,16 @@ from psidag.scores.nearly_equal import estimate_prior
 from psidag.scores.residual_score import ResidualScore, Sample
 from psidag.solution.noise import NoiseModel
 from psidag.stages.noise_facts import noise_facts
+from psidag.stages.parent_limit import ParentLimit
 from psidag.stages.refinement import Climb
-from psidag.stages.within_order import most_parents
 from psidag.system.errors import InputError
 
 #: A prior is estimated anew at the refined graph at most this often, and is the same if its spread changes by less than
 #: this share.
 _PRIORS, _SAME_SPREAD = 6, 0.05
+#: Beyond this many columns a few that stand out, as hubs that lack parents do, are no reason for a search under the
+#: unequal score, which takes longer than all else where graphs are dense.
+_MANY = 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,19 +200,24 @@ class NoiseSearch:
             if self.decided is not None:
                 return self._settle(task, self._looked(task, state, found), found)
             state = self._tested(task, state, found)
+            few = self._few_stand_out(task, state, found)
+            if few and self.asked != "equal":
+                state = state._replace(noise=differs_too_little(state.noise))
             # Of so many columns that correlations do not fit in memory some always stand out: no reason to begin again.
-            again = state.noise.contradicted and not (self.asked == "equal" and state.data.matrix is None)
-            if again and state.data.matrix is None and clearly_equal(_fitted(found), pooled_kurtosis(state.facts)):
-                return self._settle(task, state._replace(noise=differs_too_little(state.noise)), found)
-            if again:
-                return self._begin(task, state, "unequal")
-            return self._settle(task, state, found)
+            if few or not state.noise.contradicted or (self.asked == "equal" and state.data.matrix is None):
+                return self._settle(task, state, found)
+            return self._begin(task, state, "unequal")
         if state.phase == "unequal":
             state = state._replace(unequal=found)
             if state.equal is None:
                 return self._settle(task, self._looked(task, state, found), found)
             return self._begin(task, self._shown(state), "again")
         return self._compare(task, state, found)
+
+    def _few_stand_out(self, task: Task, state: State, found: Candidate) -> bool:
+        """Whether variances of many columns are not equal, but for a few of them are."""
+        many = task.d > _MANY or state.data.matrix is None
+        return state.noise.contradicted and many and clearly_equal(_fitted(found), pooled_kurtosis(state.facts))
 
     def _begin(self, task: Task, state: State, phase: Phase) -> tuple[State, bool]:
         """Another search over the same correlations."""
@@ -219,9 +226,6 @@ class NoiseSearch:
         return state._replace(
             phase=phase, search=search, start=start, best=None, draws=draws_of(state.seed, phase)
         ), False  # fmt: skip
-
-    def _most_parents(self, data: Correlations) -> int:
-        return most_parents(data.count) if self.search.max_parents is None else self.search.max_parents
 
     def _freed(self, task: Task, state: State, found: Candidate) -> State:
         """The better of two graphs under the equal score, and whether variances are equal there."""
@@ -310,7 +314,9 @@ class NoiseSearch:
         else:
             sample, shaped = Sample.of(data, rows.X, rows.weight), judged_by_shape(shaped, facts.valued)
             apart = neighbours_apart(graph, shaped, facts.valued)
-        most = self._most_parents(data)
+        limit = ParentLimit.of(data.count, self.search.max_parents).parents
+        # Hubs of the graph may have more where their noise was taken as that of all.
+        most = max(limit, int(np.bincount(graph.indices, minlength=1).max()))
         score = ResidualScore(
             sample, state.search.penalty, prior=state.prior, shaped=shaped, apart=apart, max_parents=most
         )  # fmt: skip

@@ -180,8 +180,7 @@ def excess(data: Correlations, objective: Objective, fits: Fits) -> Floats | Non
     """By how many standard errors residual variances stand out, under a score with known noise variances."""
     if objective.score.own_variances:
         return None
-    known = objective.known_variance(data, fits.residual_variance)
-    return np.asarray((fits.residual_variance / known - 1) / math.sqrt(2 / objective.n))
+    return objective.standing_out(fits, objective.known_variance(data, fits.residual_variance))
 
 
 def sound(excess: Floats | None) -> bool:

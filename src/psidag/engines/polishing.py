@@ -27,6 +27,8 @@ _TRIALS = 4
 _ALL_TRIALS, _COLUMNS_A_TRIAL = 256, 32
 #: What a hub lacks has changed if its residual variance has by one part in about so many.
 _PARTS = 20
+#: Standard errors above, or below, which a residual variance is suspect.
+_SUSPECT = 3.0
 #: Nodes that stand out are looked at as long as there are so many of them at the most, or one in so many.
 _FEW, _ONE_IN = 5, 20
 #: Paths that are turned round have at most so many nodes, and there are at most so many of them.
@@ -156,10 +158,9 @@ def _hubs_before(graph: _Polished, v: int) -> list[int]:
 
 def _suspect_trials(objective: Objective, graph: _Polished) -> list[Trial]:
     """The suspect hubs, then edges from them to hubs and suspects; those with the most variance left come first."""
-    old, known, hub, far = graph.fits, graph.known, graph.hub, graph.far
-    own, suspicion = objective.score.own_variances, _suspicion(old, known)
-    error = math.sqrt(2 / objective.n)
-    stands_out = np.full(len(hub), own) | (suspicion > 1 + 3 * error)
+    old, hub, far = graph.fits, graph.hub, graph.far
+    own, suspicion = objective.score.own_variances, objective.standing_out(old, graph.known)
+    stands_out = np.full(len(hub), own) | (suspicion > _SUSPECT)
     suspect = hub & stands_out | far
     i, j = old.weights.nonzero()
     between = suspect[i] & (hub[j] if own else hub[j] | stands_out[j] | far[i])
@@ -168,7 +169,7 @@ def _suspect_trials(objective: Objective, graph: _Polished) -> list[Trial]:
     between &= full[i] == full[j]
     trials: list[Trial] = [(int(v),) for v in np.flatnonzero(suspect)]
     trials += [(int(tail), int(head)) for tail, head in zip(i[between], j[between], strict=True)]
-    trials += _paths(old.weights, far, suspicion < 1 - 3 * error)
+    trials += _paths(old.weights, far, suspicion < -_SUSPECT)
     return sorted(trials, key=lambda trial: (len(trial), -float(suspicion[list(trial)].sum())))
 
 
@@ -193,15 +194,8 @@ def _stands_out_far(objective: Objective, old: Fits, known: Floats) -> NDArray[n
     if objective.score.own_variances:
         return np.zeros(len(known), bool)
     most = 1 + math.sqrt(2 * math.log(len(known) + 1))
-    errors = (_suspicion(old, known) - 1) / math.sqrt(2 / objective.n)
-    far = (errors > most) & above_rounding(old.residual_variance)
+    far = (objective.standing_out(old, known) > most) & above_rounding(old.residual_variance)
     return np.asarray(far & (far.sum() <= max(_FEW, len(far) // _ONE_IN)))
-
-
-def _suspicion(old: Fits, known: Floats) -> Floats:
-    """Residual variances beside known ones; a few that stand out by far would hide all others if in their mean."""
-    shares = old.residual_variance / np.where(known > 0, known, 1.0)
-    return np.asarray(shares / max(float(np.median(shares)), _TINY))
 
 
 def _turned(order: Order, parents: Callable[[int], NDArray[np.integer]], tail: int, head: int) -> Order:

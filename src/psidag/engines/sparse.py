@@ -18,15 +18,8 @@ from psidag.engines.candidates import (
     parent_marks,
 )
 from psidag.engines.comparison import Compared
-from psidag.engines.moves import (
-    Fits,
-    Objective,
-    add_edges,
-    given_network,
-    read,
-    required_network,
-    set_score,
-)
+from psidag.engines.likely_parents import can_estimate
+from psidag.engines.moves import Fits, Objective, add_edges, given_network, read, required_network, set_score
 from psidag.engines.openings import Openings, before_openings, open_some
 from psidag.engines.polishing import change_two, polish_hubs
 from psidag.engines.sparse_state import State, dump_state, restored_state
@@ -38,9 +31,9 @@ from psidag.scores.gaussian import Proportional
 from psidag.scores.policy import SMALLEST_GAIN, penalised_loss
 from psidag.scores.score import SearchScore
 from psidag.search._network import Network, drain, resample
-from psidag.stages.parent_limit import limit_remarks
+from psidag.stages.parent_limit import ParentLimit, limit_remarks
 from psidag.stages.regressions import regressions
-from psidag.stages.within_order import most_parents, search_penalty
+from psidag.stages.within_order import search_penalty
 from psidag.system.errors import InputError
 
 #: A node is listed for another if it would pay with this share of its variance left (judged in benchmarks/huge.md).
@@ -95,7 +88,8 @@ class Sparse:
     max_additions : int, optional
         Or until one node would take this many new parents in one exchange; 8 and 30.
     max_parents : int, optional
-        Most parents of a node apart from required ones; a quarter of n by default.
+        Most parents of a node apart from required ones; by default a quarter of n or, under the equal score with up to
+        2,000 columns, half of it.
     max_rounds : int
         Levels and closing rounds at the most.
     max_memory : float, optional
@@ -208,7 +202,8 @@ class Sparse:
         known = task.constraints
         found = regressions(state.data, known.with_required(best.weights), task.workers)
         fitted = found.fitted(state.data, known, f"by evidence in the search, penalty {state.penalty:.2f}")
-        said = limit_remarks(state.data, found.weights, best.order, known, state.penalty, self.max_parents)
+        limit = self._parent_limit(task, state.data)
+        said = limit_remarks(state.data, found.weights, best.order, known, state.penalty, limit)
         return Candidate(best.order, found.weights, best.loss, fitted._replace(remarks=(*fitted.remarks, *said)))
 
     def standing(self, state: State) -> str:
@@ -367,8 +362,13 @@ class Sparse:
         return self.reach or reach, self.max_additions or additions
 
     def _objective(self, task: Task, state: State) -> Objective:
-        cap = most_parents(state.data.count) if self.max_parents is None else self.max_parents
-        return Objective(self._score(task, state), state.data.count, state.levels[state.level], cap)
+        limit = self._parent_limit(task, state.data).parents
+        return Objective(self._score(task, state), state.data.count, state.levels[state.level], limit)
+
+    def _parent_limit(self, task: Task, data: Correlations) -> ParentLimit:
+        """Hubs that cannot be given parents by estimates are filled by chance while their noise is that of all."""
+        common = not task.score.own_variances and can_estimate(data)
+        return ParentLimit.of(data.count, self.max_parents, common_noise=common)
 
     def _score(self, task: Task, state: State) -> SearchScore:
         """The score of the task or, in the first half of another start, one with given proportions of variances."""

@@ -27,7 +27,7 @@ from psidag.solution.diagnostics import noise_warnings
 from psidag.solution.noise import NoiseModel
 from psidag.stages.free_regressions import free_regressions
 from psidag.stages.model import correlations, evident_model
-from psidag.stages.parent_limit import limit_remarks
+from psidag.stages.parent_limit import ParentLimit, limit_remarks
 from psidag.stages.regressions import regressions
 from psidag.stages.within_order import evidence_penalty
 from psidag.system.errors import DataWarning, InputError, is_number
@@ -98,7 +98,7 @@ def select_edges(
         price = evidence_penalty(moments.count, moments.d)
         rule = f"by evidence within the order, penalty {price:.2f}"
         held = Correlations(moments.count, moments.mean, sd, C)
-        said = limit_remarks(held, model.weights, candidate.order, constraints, price)
+        said = limit_remarks(held, model.weights, candidate.order, constraints, price, ParentLimit.of(held.count))
     else:
         edges = _by_size(candidate, threshold, constraints)
         rule = f"weights of at least {threshold:g}"

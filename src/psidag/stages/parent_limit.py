@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,13 +21,27 @@ Floats = NDArray[np.float64]
 _LOOKED_AT = 64
 
 
+class ParentLimit(NamedTuple):
+    """How many parents a node may have, and why."""
+
+    parents: int
+    why: str
+
+    @classmethod
+    def of(cls, n: float, max_parents: int | None = None, *, common_noise: bool = False) -> ParentLimit:
+        """What was asked for, or else that of the rows."""
+        if max_parents is not None:
+            return cls(max_parents, "max_parents")
+        return cls(most_parents(n, common_noise), f"{'half' if common_noise else 'a quarter'} of the rows")
+
+
 def limit_remarks(
     data: Correlations,
     weights: sp.csr_array,
     order: Order,
     constraints: BoundConstraints,
     penalty: float,
-    max_parents: int | None = None,
+    limit: ParentLimit,
 ) -> tuple[str, ...]:
     """A sentence about the nodes that the limit has kept from parents that pay, if there are any.
 
@@ -42,13 +57,12 @@ def limit_remarks(
         The weights of the DAG, in the units of the columns.
     order, constraints
         An order of the DAG, and prior knowledge: forbidden parents do not count.
-    penalty, max_parents
-        Price of a parent, and the limit that was asked for; else it is that of the rows.
+    penalty, limit
+        Price of a parent, and how many there may be.
     """
     n = data.count
-    limit = most_parents(n) if max_parents is None else max_parents
     columns, place = sp.csc_array(weights), positions(order)
-    full = np.flatnonzero(np.diff(columns.indptr) >= limit)
+    full = np.flatnonzero(np.diff(columns.indptr) >= limit.parents)
     forbidden = sp.csc_array(constraints.forbidden_matrix)
     short = []
     for j in full[:: -(-len(full) // _LOOKED_AT) or 1].tolist():
@@ -61,7 +75,7 @@ def limit_remarks(
         r[closed], r[place >= place[j]] = 0.0, 0.0
         if least > 0 and np.square(r).max() > least:
             short.append(constraints.names[j])
-    return (_sentence(len(full), short, limit, max_parents is None),) if short else ()
+    return (_sentence(len(full), short, limit),) if short else ()
 
 
 def leftover(data: Correlations, j: int, parents: NDArray[np.integer], b: Floats) -> Floats:
@@ -72,11 +86,10 @@ def leftover(data: Correlations, j: int, parents: NDArray[np.integer], b: Floats
     return np.asarray(data.matrix[j] - b @ data.matrix[parents], dtype=np.float64)
 
 
-def _sentence(full: int, short: list[str], limit: int, of_rows: bool) -> str:
+def _sentence(full: int, short: list[str], limit: ParentLimit) -> str:
     have = "1 variable has" if full == 1 else f"{full:,} variables have"
-    why = "a quarter of the rows" if of_rows else "max_parents"
     return (
-        f"{have} as many parents as a variable may have, {limit:,} ({why}), and more would explain them better: "
-        f"{listing(short)}. Their equations lack parents, and other edges near them may be there in place of those: "
-        "allow more with solver=Sparse(max_parents=...), or give more rows"
+        f"{have} as many parents as a variable may have, {limit.parents:,} ({limit.why}), and more would "
+        f"explain them better: {listing(short)}. Their equations lack parents, and other edges near them may be there "
+        "in place of those: allow more with solver=Sparse(max_parents=...), or give more rows"
     )

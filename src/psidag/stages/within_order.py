@@ -51,9 +51,13 @@ def search_penalty(n: float, d: int) -> float:
     return evidence_penalty(n, 2 * d)
 
 
-def most_parents(n: float) -> int:
-    """How many parents a node may be given by evidence: beyond a quarter of the rows fits are no evidence."""
-    return max(1, int(n) // 4)
+def most_parents(n: float, common_noise: bool = False) -> int:
+    """How many parents a node may be given by evidence: beyond a quarter of the rows fits are no evidence.
+
+    Parents of no use take a share k/n of what is left of a node, and with it of what the next one has to explain. Where
+    the noise is that of all nodes the next one has to explain as much as before, and half of the rows are the limit.
+    """
+    return max(1, int(n) // (2 if common_noise else 4))
 
 
 def least_squares_within(S: Floats, order: Order, allowed: NDArray[np.bool_] | None = None) -> Selected:
