@@ -345,3 +345,10 @@ def test_a_hub_that_lacks_parents_stands_out_beside_nodes_with_as_many():
     errors = objective.standing_out(Fits(np.arange(d), sp.csr_array(weights), left), np.ones(d))
     assert errors[:-2] == pytest.approx(0.0)
     assert errors[-2:] == pytest.approx([(1 / 0.9 - 1) * math.sqrt(n / 2), 0.0], abs=1e-9)
+
+
+def test_standing_out_stays_finite_beside_very_large_numbers():
+    objective = Objective(as_score("equal"), 100.0, 10.0, 25)
+    fits = Fits(np.arange(3), sp.csr_array((3, 3)), np.ones(3))
+    errors = objective.standing_out(fits, np.array([0.5, 1e290, np.inf]))
+    assert np.isfinite(np.square(errors)).all()

@@ -37,6 +37,8 @@ _TILES = 256
 #: In one round a node may gain one parent and a quarter as many as it has: most grow by single edges, the best
 #: first, and hubs in a few rounds.
 _SHARE = 4
+#: Beside columns of very large numbers next to nothing is left of the others; errors of this size can be squared.
+_LEAST_SHARE = 1e-100
 #: The least variance of a node given any others is only estimated: candidates down to this share of it are tested.
 _SLACK = 0.5
 
@@ -67,7 +69,7 @@ class Objective(NamedTuple):
         """
         usual = np.where(known > 0, known, 1.0) * np.maximum(1 - fits.parents / self.n, 1 / self.n)
         shares = fits.residual_variance / usual
-        typical = max(float(np.median(shares)), np.finfo(np.float64).tiny)
+        typical = max(float(np.median(shares)), _LEAST_SHARE)
         return np.asarray((shares / typical - 1) / math.sqrt(2 / self.n))
 
     def costs(self, fits: Fits, known: Floats) -> Floats:
