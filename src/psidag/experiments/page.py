@@ -71,7 +71,8 @@ text-align:right;vertical-align:top}td:first-child,th:first-child,.text td,.text
 .answer{font-weight:600;white-space:nowrap}details{margin:.5rem 0}.wide{overflow-x:auto}
 .text td:last-child{min-width:22rem}@media print{details{display:none}}
 @media(max-width:44rem){.text,.text tbody,.text tr,.text td{display:block}.text th{display:none}.text td{border:0}
-.text tr{border-bottom:1px solid #ddd;padding:.4rem 0}.text td:last-child{min-width:0}}
+.text tr{border-bottom:1px solid #ddd;padding:.4rem 0}.text td:last-child{min-width:0}
+.wide img{max-width:none;width:44rem}}
 """
 
 
@@ -175,7 +176,8 @@ def _section(experiment: Experiment, rows: Sequence[Row], image: bytes | None) -
     ]
     if image is not None:
         data = base64.b64encode(image).decode()
-        parts.append(f'<img alt="{_escape(experiment.title)}" src="data:image/png;base64,{data}">')
+        shown = f'<img alt="{_escape(experiment.title)}" src="data:image/png;base64,{data}">'
+        parts.append(f'<div class="wide" tabindex="0">{shown}</div>')
     parts += [_html_table(table) for table in _times(experiment, rows)]
     if experiment.kind == "table":
         parts.append(_html_table(sachs_table(rows)))
