@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -267,6 +268,30 @@ def test_killed_half_way_it_repeats_no_finished_cell_and_leaves_nothing_behind(t
     while any(map(is_running, workers)):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks at processes the Linux way")
+def test_a_cell_that_is_killed_from_outside_is_no_failure_and_is_run_again(tmp_path):
+    table, said, ended = ResultTable(tmp_path / "results.jsonl"), [], threading.Event()
+
+    def kill():
+        # The process of a cell is a fork of the one that waits for work.
+        while not ended.wait(0.01):
+            for waiting in descendants_of(os.getpid()):
+                for work in descendants_of(waiting):
+                    os.kill(work, signal.SIGKILL)
+                    return
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        run_cells([cell("dagma", seconds=60.0)], table, say=said.append)
+    finally:
+        ended.set()
+        killer.join()
+    assert table.rows() == []
+    assert "killed from outside" in said[-1]
+    assert run_cells([cell("eqvar")], table) == 1
 
 
 def test_it_says_what_runs_and_what_is_left(tmp_path):

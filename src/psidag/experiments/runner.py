@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ from psidag.system.process import Apart
 #: Wall seconds after which a cell is killed: this many times its budget, because its clock stands still while it is
 #: judged and other work may hold it up, and these for starting and drawing the problem.
 _TIMES_BUDGET, _GRACE = 6.0, 300.0
+#: Ends that say nothing about a cell: somebody, or a system short of memory, has ended its process.
+_FROM_OUTSIDE = frozenset(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
 
 
 def run_cells(
@@ -60,10 +63,10 @@ def run_cells(
     clock = _Forecast(todo, at_once)
     say(f"{len(cells)} cells, {len(cells) - len(todo)} of them done before; {clock.left()}")
     waiting = list(todo)
-    running: dict[Future[Row], Cell] = {}
+    running: dict[Future[Row | None], Cell] = {}
     stop = threading.Event()
 
-    def run_one(cell: Cell) -> Row:
+    def run_one(cell: Cell) -> Row | None:
         if machines is None:
             return run_cell(cell, threads, at_once, apart, stop)
         return machines.map(partial(run_cell, threads=threads, at_once=at_once), [cell])[0]
@@ -74,10 +77,11 @@ def run_cells(
                 while waiting and len(running) < at_once:
                     cell = waiting.pop(0)
                     running[pool.submit(run_one, cell)] = cell
-                ended: set[Future[Row]] = wait(running, return_when=FIRST_COMPLETED).done
+                ended: set[Future[Row | None]] = wait(running, return_when=FIRST_COMPLETED).done
                 for future in ended:
                     cell, row = running.pop(future), future.result()
-                    table.append(row)
+                    if row is not None:
+                        table.append(row)
                     clock.count(cell)
                     now = "; ".join(_name(other) for other in [*running.values(), *waiting[:1]]) or "nothing"
                     ended_so_far = f"[{clock.ended}/{len(todo)}] {_name(cell)}: {_outcome(row)}"
@@ -90,8 +94,8 @@ def run_cells(
 
 def run_cell(
     cell: Cell, threads: int, at_once: int, apart: Apart | None = None, stop: threading.Event | None = None
-) -> Row:
-    """The row of a cell, whatever becomes of it."""
+) -> Row | None:
+    """The row of a cell, whatever becomes of it; None if its process was killed from outside: it is to be run again."""
     if apart is None:
         with _measuring(threads) as apart:
             return run_cell(cell, threads, at_once, apart, stop)
@@ -101,6 +105,8 @@ def run_cell(
         memory=cell.memory,
         stop=stop,
     )
+    if not ended.answered and not ended.killed and ended.code in _FROM_OUTSIDE:
+        return None
     found: dict[str, Any]
     if ended.answered:
         found = ended.answer
@@ -172,7 +178,9 @@ def _name(cell: Cell) -> str:
     return f"{cell.problem.name} {METHODS[cell.method].label} seed {cell.seed}"
 
 
-def _outcome(row: Row) -> str:
+def _outcome(row: Row | None) -> str:
+    if row is None:
+        return "its process was killed from outside: no row, and the same command runs it again"
     if row.over_budget or row.status == "failed":
         return row.message
     met = f"criterion met after {row.goal_seconds:.3g} s" if row.reached else "criterion never met"
