@@ -134,8 +134,8 @@ _RECORDED = Preset(
         Rule(3600, 1, ("golem",), up_to=100),
         Rule(3600, 3, ("dagma",), up_to=100, gaussian_only=True),
         Rule(3600, 1, ("dagma", "notears"), up_to=100),
-        # Several times as long as GOLEM takes on the graphs of this size where it meets the criterion; with 100 nodes it
-        # does so in the first tenth of its iterations or never.
+        # Several times as long as GOLEM takes on the graphs of this size where it meets the criterion; with 100 nodes
+        # it does so in the first tenth of its iterations or never.
         Rule(1200, 1, BASELINES, up_to=500, gaussian_only=True, to_goal=True),
         Rule(3600, 1, BASELINES, up_to=1000, graphs=("ER2", "ER4"), gaussian_only=True, to_goal=True),
         Rule(120, 1, BASELINES, up_to=3000, graphs=("ER2",), gaussian_only=True, to_goal=True),
@@ -158,7 +158,13 @@ _RECORDED = Preset(
         Rule(900, 1, ("psidag-rows",), above=5000, graphs=("ER2", "SF2", "ER4", "SF4"), gaussian_only=True),
         # Dense graphs of that size take more than ten minutes each: one seed, as for those that are larger still.
         Rule(
-            3600, 1, ("psidag-stream", "psi-stream"), above=1000, up_to=3000, graphs=("ER6", "SF6"), gaussian_only=True,
+            3600,
+            1,
+            ("psidag-stream", "psi-stream"),
+            above=1000,
+            up_to=3000,
+            graphs=("ER6", "SF6"),
+            gaussian_only=True,
             to_goal=True,
         ),
         Rule(3600, 3, _STOCHASTIC[:3], up_to=3000, gaussian_only=True, to_goal=True),
