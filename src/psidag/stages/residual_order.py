@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
 
 from psidag.graph.constraints import BoundConstraints
 from psidag.graph.order import Order
@@ -11,35 +12,41 @@ from psidag.system.parallel import tiles
 
 Floats = NDArray[np.float64]
 
-#: Pivots between two updates of the whole matrix.
-_BLOCK = 64
+#: Pivots between two updates of the matrix, and the share of its variables that are left when it is made smaller.
+_BLOCK, _SHRINKS = 128, 0.875
 
 
 def residual_variance_order(S: Floats, constraints: BoundConstraints) -> Order:
     """The order of smallest conditional variances among the variables whose turn the constraints allow.
 
-    A Cholesky factorisation that pivots on the smallest diagonal. The conditional variances are updated at
-    each pivot, the rest of the matrix once every 64, by one matrix product.
+    A Cholesky factorisation that pivots on the smallest diagonal. The conditional variances are updated at each pivot,
+    the rest of the matrix once every 128: in place, one triangle of it, for fewer and fewer variables.
     """
     d = len(S)
-    rest = S.copy()
-    variance = np.diag(S).copy()
+    left = np.arange(d)
+    rest = np.array(S, dtype=np.float64, order="F")
+    # A variable that those before it determine tells nothing new about the others. Where effects are strong,
+    # variances grow along the order by many powers of ten: what is no rounding counts.
+    variance, least = rest.diagonal().copy(), 1e-13 * rest.diagonal()
     turn = _Turns(constraints)
     order = np.empty(d, dtype=np.intp)
     for block in tiles(d, _BLOCK):
-        factor = np.zeros((d, block.stop - block.start))
-        for k in range(block.stop - block.start):
-            pivot = int(np.where(turn.open, variance, np.inf).argmin())
-            order[block.start + k] = pivot
-            turn.place(pivot)
-            # A variable that those before it determine tells nothing new about the others. Where effects are strong,
-            # variances grow along the order by many powers of ten: what is no rounding counts.
-            if variance[pivot] > 1e-13 * S[pivot, pivot]:
-                column = rest[pivot] - factor[:, :k] @ factor[pivot, :k]
-                column /= np.sqrt(variance[pivot])
+        factor = np.zeros((len(left), block.stop - block.start), order="F")
+        for k in range(factor.shape[1]):
+            at = int(np.where(turn.open[left], variance, np.inf).argmin())
+            order[block.start + k] = left[at]
+            turn.place(int(left[at]))
+            if variance[at] > least[at]:
+                # What is above the diagonal is up to date.
+                column = np.concatenate([rest[:at, at], rest[at, at:]]) - factor[:, :k] @ factor[at, :k]
+                column /= np.sqrt(variance[at])
                 factor[:, k] = column
                 variance -= column**2
-        rest -= factor @ factor.T
+        rest = dsyrk(-1.0, factor, beta=1.0, c=rest, overwrite_c=1)
+        stays = np.isin(left, order[: block.stop], invert=True)
+        if stays.sum() < _SHRINKS * len(left):
+            left, variance, least = left[stays], variance[stays], least[stays]
+            rest = np.asfortranarray(rest[np.ix_(stays, stays)])
     return order
 
 
