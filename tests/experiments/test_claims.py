@@ -135,6 +135,10 @@ def test_what_runs_beyond_would_take_is_steps_times_pace():
     assert "27 s a step, and about 300,000 steps" in answer("DAGMA takes over 100", rows).numbers
     assert answer("DAGMA takes over 100", rows).answer == "confirmed"
     assert forecast(rows[:1], 3000) is None
+    in_vain = run(3000, 400_000, 1e7, met=False)
+    assert forecast([*rows, in_vain], 3000) is None
+    assert forecast([*rows, in_vain], 6000) is None
+    assert forecast([*rows, in_vain], 2000) is not None
     kept = [dataclasses.replace(run(1000, 39_117, 1e3), gradients=1.9558e8)]
     assert forecast([*rows[:3], *kept], 6000).timed_at == 1000
     table = forecast_table(rows)

@@ -354,7 +354,7 @@ def test_a_picture_keeps_the_colours_of_the_methods():
         assert np.abs(shades - wanted).max(axis=1).min() <= 4
 
 
-def test_sizes_where_runs_were_stopped_at_the_criterion_are_drawn_apart():
+def test_sizes_where_runs_were_stopped_are_drawn_apart():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     known = {"true_edges": 10, "graph_gap": 0.01}
     rows = [
@@ -362,11 +362,12 @@ def test_sizes_where_runs_were_stopped_at_the_criterion_are_drawn_apart():
         made_up("golem", 1.0, shd=9.0, seed=1, to_goal=True, **known),
         made_up("golem", 5.0, shd=5.0, d=500, to_goal=True, **known),
         made_up("golem", 60.0, shd=8.0, d=1000, status="over_time", **known),
+        made_up("golem", 60.0, shd=9.0, d=3000, status="over_time", **known | {"graph_gap": 0.2}),
     ]
     axes = figure.subplots()
     measure_panel(axes, rows, "", "shd")
     ended, stopped = axes.lines
-    assert ended.get_xydata().tolist() == [[100, 0.2], [500, 0.5]]
+    assert ended.get_xydata().tolist() == [[100, 0.2], [500, 0.5], [1000, 0.8]]
     assert ended.get_markevery() == [0]
-    assert stopped.get_xydata().tolist() == [[500, 0.5]]
+    assert stopped.get_xydata().tolist() == [[500, 0.5], [1000, 0.8]]
     assert stopped.get_fillstyle() == "bottom"

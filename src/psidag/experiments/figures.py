@@ -249,8 +249,8 @@ def _legend(experiment: Experiment, rows: Sequence[Row]) -> list[Line2D]:
         handles.append(Line2D([], [], marker="o", markerfacecolor="white", label="open: over budget", **grey))  # type: ignore[arg-type]
     if experiment.kind in ("runtime", "story") and any(row.failed for row in rows):
         handles.append(Line2D([], [], marker="x", markeredgewidth=2, label="ended, criterion never met", **grey))  # type: ignore[arg-type]
-    if experiment.kind == "story" and any(row.to_goal and not row.over_budget for row in rows):
-        half = "half filled: stopped at the criterion"
+    if experiment.kind == "story" and any(row.returned and (row.to_goal or row.over_budget) for row in rows):
+        half = "half filled: stopped before its end"
         handles.append(Line2D([], [], marker="o", label=half, **HALF_FILLED, **grey))  # type: ignore[arg-type]
     if experiment.kind in ("runtime", "story"):
         handles += _timing_handles(rows)

@@ -38,7 +38,7 @@ class Forecast(NamedTuple):
 
 
 def forecast(runs: Sequence[Row], d: int) -> Forecast | None:
-    """What the runs of one method on one kind of graph say about a size beyond; None where they say too little.
+    """What the runs of one method on one kind of graph say about a size beyond; None if too little, or if they differ.
 
     The steps to the criterion go on by the power of d that fits their medians at all sizes that met it, or stay what
     they were if that falls; the seconds of a step are those at the size itself or, by the cube of d, at the largest.
@@ -58,4 +58,7 @@ def forecast(runs: Sequence[Row], d: int) -> Forecast | None:
     sizes = tuple(counted)
     power = max(0.0, float(np.polyfit(np.log(sizes), np.log(list(counted.values())), 1)[0]))
     level = math.exp(float(np.mean([math.log(steps) - power * math.log(size) for size, steps in counted.items()])))
+    # More steps without meeting the criterion, at this size or a smaller one, know better.
+    if any(row.over_budget and row.d <= d and row.steps > level * row.d**power for row in full):
+        return None
     return Forecast(d, pace, at, level * d**power, sizes)

@@ -39,7 +39,7 @@ PUBLISHED_GRAPHS = ("ER2", "SF2")
 _DOTTED = (0, (1, 1.5))
 #: A note under its place, which is a share of the width and a value of the height.
 _INSIDE: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "top", "ha": "left"}
-#: The mark of a graph that was returned when a run was stopped at the criterion.
+#: The mark of a graph that was returned when a run was stopped before its end.
 HALF_FILLED: dict[str, Any] = {"fillstyle": "bottom", "markerfacecoloralt": "white"}
 #: How a line is named beside its end.
 _NOTE: dict[str, Any] = {
@@ -90,7 +90,8 @@ def _draw_curves(axes: Axes, method: str, curves: list[NDArray[np.float64]], run
 
 def _draw_returned(axes: Axes, method: str, runs: Sequence[Row], against: Against) -> None:
     """The graph that was returned, apart from the curve of the iterates."""
-    ended = [row for row in runs if not row.to_goal and not row.over_budget and math.isfinite(row.graph_gap)]
+    ended = [row for row in runs if not row.to_goal and (row.returned or not row.over_budget)]
+    ended = [row for row in ended if math.isfinite(row.graph_gap)]
     places = [row.seconds if against == "seconds" else row.gradients for row in ended]
     if not ended or min(places) <= 0:
         return
@@ -184,16 +185,16 @@ def _draw_published(axes: Axes, rows: Sequence[Row]) -> set[int]:
 def measure_panel(axes: Axes, rows: Sequence[Row], title: str, measure: Literal["graph_gap", "shd"]) -> None:
     """The gap of the returned graph, or its wrong edges as a share of the true ones, against d: medians over seeds.
 
-    Half filled where all runs of a size were stopped at the criterion: they might have come closer.
+    Half filled where all runs of a size were stopped, at the criterion or by their budget with a graph that meets it:
+    they might have come closer.
     """
     for method, runs in grouped(rows, lambda row: row.method).items():
         style = METHODS[method]
-        judged = [
-            row for row in runs if not row.over_budget and row.true_edges and math.isfinite(getattr(row, measure))
-        ]
+        judged = [row for row in runs if row.returned or not row.over_budget]
+        judged = [row for row in judged if row.true_edges and math.isfinite(getattr(row, measure))]
         sizes, stopped = {}, {}
         for d, group in sorted(grouped(judged, lambda row: row.d).items()):
-            ended = [row for row in group if not row.to_goal]
+            ended = [row for row in group if not row.to_goal and not row.over_budget]
             values = [row.graph_gap if measure == "graph_gap" else row.shd / row.true_edges for row in ended or group]
             sizes[d] = max(float(np.median(values)), _LEAST_GAP)
             if not ended:

@@ -134,8 +134,8 @@ _RECORDED = Preset(
         Rule(3600, 1, ("golem",), up_to=100),
         Rule(3600, 3, ("dagma",), up_to=100, gaussian_only=True),
         Rule(3600, 1, ("dagma", "notears"), up_to=100),
-        # Several times as long as GOLEM takes on the graphs of this size where it meets the criterion. On others its gap
-        # settles above it as soon: on ER4 with 500 nodes at 0.114 from 200 s on.
+        # Several times as long as GOLEM takes on the graphs of this size where it meets the criterion. On others its
+        # gap settles above it as soon: on ER4 with 500 nodes at 0.114 from 200 s on.
         Rule(900, 1, BASELINES, up_to=500, gaussian_only=True, to_goal=True),
         Rule(2700, 1, BASELINES, up_to=1000, graphs=("ER2", "ER4"), gaussian_only=True, to_goal=True),
         Rule(120, 1, BASELINES, up_to=3000, graphs=("ER2",), gaussian_only=True, to_goal=True),
