@@ -138,7 +138,7 @@ _RECORDED = Preset(
         # gap settles above it as soon: on ER4 with 500 nodes at 0.114 from 200 s on.
         Rule(900, 1, BASELINES, up_to=500, gaussian_only=True, to_goal=True),
         Rule(2700, 1, ("golem",), up_to=1000, graphs=("ER2", "ER4"), gaussian_only=True, to_goal=True),
-        Rule(3600, 1, BASELINES, up_to=1000, graphs=("ER2", "ER4"), gaussian_only=True, to_goal=True),
+        Rule(3600, 1, ("dagma",), up_to=1000, graphs=("ER2", "ER4"), gaussian_only=True, to_goal=True),
         Rule(120, 1, BASELINES, up_to=3000, graphs=("ER2",), gaussian_only=True, to_goal=True),
         Rule(600, 100, ("printed-rows", "printed-centred"), up_to=11),
         Rule(600, 30, ("psidag-printed", "psidag-stream"), up_to=50, graphs=("ER2",), gaussian_only=True),
